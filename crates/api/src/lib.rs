@@ -1,0 +1,1 @@
+//! Every object Terrace serves.

@@ -1,0 +1,12 @@
+//! A Kubernetes API server for one machine.
+//!
+//! It knows no kind of anybody's: built-in kinds are data, the rest arrive as CustomResourceDefinitions.
+//! Pure parts (`merge`, `kinds`, `gates`) decide; `verbs` carry a request through them; `store` is the
+//! only IO on disk, `wire` the only one on the network.
+
+pub mod gates;
+pub mod identity;
+pub mod kinds;
+pub mod merge;
+pub mod status;
+pub mod store;

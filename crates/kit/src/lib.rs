@@ -1,0 +1,1 @@
+//! The loop that runs every kind: observe, plan, act, report.

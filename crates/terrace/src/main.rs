@@ -1,0 +1,2 @@
+//! Terrace.
+fn main() {}

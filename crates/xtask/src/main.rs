@@ -1,0 +1,2 @@
+//! Generation and tidiness.
+fn main() {}
