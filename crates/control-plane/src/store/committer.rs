@@ -68,6 +68,7 @@ impl Queue {
 
 /// Runs until the queue is closed.
 pub(super) fn run(queue: &Queue, state: &RwLock<State>, mut log: Option<Log>) {
+    let _last = Last(queue);
     while let Some(jobs) = queue.take() {
         let mut jobs = jobs.into_iter().peekable();
         while jobs.peek().is_some() {
@@ -81,6 +82,17 @@ pub(super) fn run(queue: &Queue, state: &RwLock<State>, mut log: Option<Log>) {
         if let Some(log) = &mut log {
             log.tidy(state);
         }
+    }
+}
+
+/// Leaves nobody waiting for a committer that is gone, even if it panicked.
+struct Last<'a>(&'a Queue);
+
+impl Drop for Last<'_> {
+    fn drop(&mut self) {
+        let mut waiting = self.0.waiting.lock();
+        waiting.closed = true;
+        waiting.jobs.clear();
     }
 }
 

@@ -6,13 +6,19 @@
 //! answers. So nobody ever sees what a crash could take back.
 
 mod committer;
+mod directory;
 mod error;
 mod event;
+mod format;
 mod list;
 mod log;
 mod object;
+mod recover;
 mod state;
 mod watch;
+
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,6 +28,7 @@ use parking_lot::{Mutex, RwLock};
 use tokio::sync::{Semaphore, oneshot};
 
 use committer::{Job, Queue};
+use log::Wrap;
 use state::State;
 
 pub use error::{CommitError, Compacted, OpenError};
@@ -95,17 +102,26 @@ struct Inner {
 impl Store {
     /// Opens or creates a store. Refuses one that is in use, damaged, or written by a newer release.
     pub fn open(options: Options) -> Result<Self, OpenError> {
-        let state = Arc::new(RwLock::new(State::new(options.history)));
+        Self::open_on(options, Arc::new(|file| Box::new(file)))
+    }
+
+    /// The same on a medium of the caller's choice.
+    fn open_on(options: Options, wrap: Wrap) -> Result<Self, OpenError> {
+        let Options { dir, history, log_limit } = options;
+        let mut state = State::new(history);
+        let log = dir.as_ref().map(|dir| recover::open(dir, log_limit, wrap, &mut state)).transpose()?;
+        let state = Arc::new(RwLock::new(state));
         let queue = Arc::new(Queue::default());
-        let (thread_state, thread_queue) = (state.clone(), queue.clone());
-        let run = move || committer::run(&thread_queue, &thread_state, None);
+        let run = {
+            let (state, queue) = (state.clone(), queue.clone());
+            move || committer::run(&queue, &state, log)
+        };
         let committer = std::thread::Builder::new()
             .name("store".into())
             .spawn(run)
-            .map_err(OpenError::io("start the committer of", &options.dir.unwrap_or_default()))?;
-        let inner =
-            Inner { state, queue, places: Semaphore::new(QUEUE), committer: Mutex::new(Some(committer)) };
-        Ok(Self { inner: Arc::new(inner) })
+            .map_err(OpenError::io("start the committer of", &dir.unwrap_or_default()))?;
+        let committer = Mutex::new(Some(committer));
+        Ok(Self { inner: Arc::new(Inner { state, queue, places: Semaphore::new(QUEUE), committer }) })
     }
 
     /// Carries out one write. Resolves when it is durable and visible; a write whose future is dropped
@@ -164,8 +180,9 @@ impl Inner {
     fn close(&self) {
         self.places.close();
         self.queue.close();
-        let committer = self.committer.lock().take();
-        if let Some(Err(_)) = committer.map(JoinHandle::join) {
+        // Held while waiting, so that whoever closes second also finds it closed.
+        let mut committer = self.committer.lock();
+        if let Some(Err(_)) = committer.take().map(JoinHandle::join) {
             tracing::error!("the committer of the store ended in a panic");
         }
     }

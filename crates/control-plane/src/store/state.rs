@@ -100,11 +100,13 @@ impl State {
         Self { revision: 0, shelves, all: History::new(), all_bytes: 0, limit: history, floor: 0 }
     }
 
-    /// Begins at a snapshot: objects without events. Nothing before it can be watched.
-    pub(super) fn start_at(&mut self, revision: u64, objects: impl IntoIterator<Item = Arc<Stored>>) {
-        for object in objects {
-            self.shelf(&object.key.storage.clone()).put(object);
-        }
+    /// Puts an object of a snapshot in its place; it has no event.
+    pub(super) fn load(&mut self, object: Arc<Stored>) {
+        self.shelf(&object.key.storage.clone()).put(object);
+    }
+
+    /// Ends a snapshot: nothing before it can be watched.
+    pub(super) fn start_at(&mut self, revision: u64) {
         self.revision = revision;
         self.floor = revision;
     }
