@@ -1,5 +1,6 @@
 //! What is served: kinds and their schemas.
 
+pub mod custom;
 pub mod schema;
 
 use std::sync::Arc;

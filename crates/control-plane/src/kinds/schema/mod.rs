@@ -1,11 +1,31 @@
 //! The shape of an object: one compiled tree serves pruning, defaulting, validation and every merge.
 
+mod default;
+mod formats;
+mod lists;
 mod parse;
+mod pattern;
+mod prune;
+mod rules;
+mod validate;
+
+#[cfg(test)]
+mod tests;
+
+pub use default::default;
+pub use pattern::pattern;
+pub use prune::prune;
+pub use rules::Rules;
+pub use validate::validate;
 
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 use serde_json::Value;
+
+/// How deep a schema or an object may nest. JSON from the wire stops at 128 levels anyway; a patch can
+/// build deeper ones, and none of them may cost the stack.
+pub const MAX_DEPTH: usize = 128;
 
 /// One node of a schema.
 #[derive(Clone, Debug, Default)]

@@ -88,7 +88,7 @@ fn checks(node: &Value) -> Option<Box<Checks>> {
     };
     Some(Box::new(Checks {
         format: node.get("format").and_then(Value::as_str).map(str::to_owned),
-        pattern: node.get("pattern").and_then(Value::as_str).and_then(|p| regex::Regex::new(p).ok()),
+        pattern: node.get("pattern").and_then(Value::as_str).and_then(|text| super::pattern(text).ok()),
         one_of_values: node.get("enum").and_then(Value::as_array).cloned(),
         minimum: number("minimum").map(|bound| (bound, strict("exclusiveMinimum"))),
         maximum: number("maximum").map(|bound| (bound, strict("exclusiveMaximum"))),
