@@ -1,6 +1,7 @@
 //! What is served: kinds and their schemas.
 
 pub mod schema;
+pub mod table;
 
 use std::sync::Arc;
 
