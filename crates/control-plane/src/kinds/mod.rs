@@ -6,6 +6,7 @@ pub mod custom;
 pub mod discovery;
 pub mod openapi;
 pub mod schema;
+pub mod table;
 
 use std::sync::Arc;
 
