@@ -1,2 +1,9 @@
 //! Generation and tidiness.
-fn main() {}
+mod tidy;
+fn main() -> anyhow::Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match args.first().map(String::as_str) {
+        Some("tidy") => tidy::run(&args[1..]),
+        _ => Ok(()),
+    }
+}
