@@ -1,11 +1,13 @@
 //! Generation and tidiness.
 
 mod builtins;
+mod tidy;
 
 fn main() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.split_first() {
         Some((word, rest)) if word == "builtins" => builtins::run(rest),
-        _ => anyhow::bail!("usage: cargo xtask builtins <path of swagger.json>"),
+        Some((word, rest)) if word == "tidy" => tidy::run(rest),
+        _ => anyhow::bail!("usage: xtask gen [--check] | tidy | builtins SWAGGER.json"),
     }
 }
