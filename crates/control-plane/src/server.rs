@@ -8,12 +8,13 @@ use jiff::Timestamp;
 use parking_lot::{Mutex, RwLock};
 use serde_json::Value;
 
-use crate::gates::rbac::Policy;
-use crate::identity::Identity;
+use crate::gates::rbac::{Policy, User};
+use crate::identity::authority::Authority;
+use crate::identity::tokens::Tokens;
 use crate::kinds::catalog::Catalog;
-use crate::kinds::openapi::Documents;
 use crate::status::Status;
 use crate::store::{CommitError, Key, Query, Store, Stored, Write};
+use crate::wire::documents::Documents;
 use crate::wire::metrics::Metrics;
 
 /// Where CustomResourceDefinitions lie.
@@ -25,7 +26,8 @@ const RBAC: &str = ".rbac.authorization.k8s.io";
 /// Shared by every request and every loop.
 pub(crate) struct Server {
     pub store: Store,
-    pub identity: Identity,
+    pub authority: Authority,
+    pub tokens: Tokens,
     pub metrics: Metrics,
     /// Directory of pod logs: `<namespace>/<pod>/<container>.log`.
     pub logs: Option<PathBuf>,
@@ -39,10 +41,11 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn new(store: Store, identity: Identity, logs: Option<PathBuf>) -> Self {
+    pub(crate) fn new(store: Store, authority: Authority, tokens: Tokens, logs: Option<PathBuf>) -> Self {
         let server = Self {
             store,
-            identity,
+            authority,
+            tokens,
             metrics: Metrics::default(),
             logs,
             quota: tokio::sync::Mutex::new(()),
@@ -126,6 +129,27 @@ impl Server {
         let next = Arc::new(self.catalog().next(&definitions));
         *self.catalog.write() = next;
         self.documents.forget();
+    }
+
+    /// The user behind a token, and the audiences it is good for. The account and the object it is bound to must
+    /// still be there.
+    pub(crate) fn authenticate(&self, token: &str, audiences: &[String]) -> Result<(User, Vec<String>), String> {
+        let invalid = || "invalid bearer token".to_owned();
+        let claims = self.tokens.verify(token, audiences, self.now()).map_err(|_| invalid())?;
+        let there = |storage: &str, name: &str, uid: &str| {
+            let found = self.store.get(&key(storage, &claims.namespace, name));
+            found.is_some_and(|found| found.facts().uid.as_ref() == uid)
+        };
+        if !there("serviceaccounts", &claims.name, &claims.uid) {
+            return Err(invalid());
+        }
+        let bound = claims.bound.as_ref();
+        let alive = bound.is_none_or(|bound| match bound.kind.as_str() {
+            "Pod" => there("pods", &bound.name, &bound.uid),
+            "Secret" => there("secrets", &bound.name, &bound.uid),
+            _ => self.store.get(&key("nodes", "", &bound.name)).is_some(),
+        });
+        if alive { Ok((claims.user(), claims.audiences.clone())) } else { Err(invalid()) }
     }
 
     pub(crate) fn is_ready(&self) -> bool {

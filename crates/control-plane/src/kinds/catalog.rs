@@ -5,15 +5,15 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
-use super::custom::{self, Rules};
-use super::schema::{Schema, Type};
+use super::custom;
+use super::schema::{Rules, Schema, Type};
 use super::{Kind, builtin};
 
 /// One served kind with what is needed to judge its objects.
 #[derive(Debug)]
 pub struct Entry {
     /// Names, verbs, subresources.
-    pub kind: Kind,
+    pub kind: Arc<Kind>,
     /// CEL rules of a custom resource.
     pub rules: Option<Arc<Rules>>,
     /// The schema as its CustomResourceDefinition wrote it, for the OpenAPI documents.
@@ -32,7 +32,7 @@ impl Entry {
             "events" => "v1".to_owned(),
             _ => kind.api_version(),
         };
-        Self { kind, rules: None, raw_schema: None, deprecation: None, stored_as, typed: OnceLock::new() }
+        Self { kind: Arc::new(kind), rules: None, raw_schema: None, deprecation: None, stored_as, typed: OnceLock::new() }
     }
 
     /// The shape of a whole object, `metadata` included: what merges and field ownership follow.
@@ -139,7 +139,7 @@ fn compile(definition: &Value) -> Vec<Arc<Entry>> {
             rules: custom.rules,
             deprecation: custom.deprecation,
             stored_as: stored_as.clone(),
-            kind: custom.kind,
+            kind: Arc::new(custom.kind),
             typed: OnceLock::new(),
         })
     };

@@ -25,7 +25,7 @@ async fn furnish(server: &Arc<Server>, name: &str) -> bool {
                 "kubernetes.io/description": "Contains a CA bundle that can be used to verify the API server."
             },
         },
-        "data": { "ca.crt": server.identity.ca_pem() },
+        "data": { "ca.crt": server.authority.certificate() },
     });
     ensure(server, "serviceaccounts", name, "default", account).await
         && ensure(server, "configmaps", name, "kube-root-ca.crt", authority).await

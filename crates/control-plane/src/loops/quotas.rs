@@ -5,15 +5,14 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::edit;
-use crate::gates::quota;
 use crate::server::{Server, key};
+use crate::verbs::create;
 use crate::verbs::update::Part;
 
 /// Brings the quotas of one namespace up to date.
 pub(super) async fn tend(server: &Arc<Server>, namespace: &str) {
     for found in server.objects("resourcequotas", Some(namespace)) {
-        let used = quota::used(&found, &|storage| server.objects(storage, Some(namespace)));
-        let used = json!(used);
+        let used = create::used(server, &found, namespace);
         let hard = found["spec"]["hard"].clone();
         if found["status"]["used"] == used && found["status"]["hard"] == hard {
             continue;

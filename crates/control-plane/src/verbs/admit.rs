@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{Call, body};
-use crate::gates::{limits, metadata, names};
+use crate::gates::names::NameRule;
+use crate::gates::{limits, metadata};
 use crate::kinds::{builtin, custom, schema};
 use crate::server::{DEFINITIONS, NAMESPACES, Server};
 use crate::status::{Cause, Reason, Status};
@@ -72,7 +73,7 @@ pub(crate) fn judge(server: &Server, call: &Call, new: &Value, old: Option<&Valu
     let kind = &call.entry.kind;
     let name = new["metadata"]["name"].as_str().unwrap_or_default();
     let mut causes = match old {
-        None => metadata::check_new(new, names::rule_for(&kind.group, &kind.plural), kind.namespaced),
+        None => metadata::check_new(new, NameRule::of(&kind.group, &kind.plural), kind.namespaced),
         Some(old) => metadata::check_update(new, old),
     };
     if let Some(schema) = kind.schema.get() {
@@ -96,23 +97,21 @@ pub(crate) fn judge(server: &Server, call: &Call, new: &Value, old: Option<&Valu
     if !causes.is_empty() {
         return Err(Status::invalid(&kind.group, &kind.kind, name, causes));
     }
-    rights_stay(server, call, new)
+    rights_stay(server, call, new, old)
 }
 
 /// Nobody may hand out rights they do not hold.
-fn rights_stay(server: &Server, call: &Call, new: &Value) -> Result<(), Status> {
+fn rights_stay(server: &Server, call: &Call, new: &Value, old: Option<&Value>) -> Result<(), Status> {
     let kind = &call.entry.kind;
     if kind.group != "rbac.authorization.k8s.io" {
         return Ok(());
     }
     let policy = server.policy();
-    let namespace = call.path.namespace.as_str();
-    let verdict = match kind.kind.as_str() {
-        "Role" | "ClusterRole" => policy.may_define(&call.user, namespace, new),
-        _ => policy.may_bind(&call.user, namespace, new),
-    };
-    let name = new["metadata"]["name"].as_str().unwrap_or_default();
-    verdict.map_err(|why| Status::forbidden(&kind.group, &kind.plural, name, &why))
+    match kind.kind.as_str() {
+        "Role" | "ClusterRole" => policy.may_write_role(&call.user, new, old),
+        _ if old.is_some_and(|old| old["subjects"] == new["subjects"] && old["roleRef"] == new["roleRef"]) => Ok(()),
+        _ => policy.may_bind(&call.user, new),
+    }
 }
 
 /// A namespaced object needs a namespace that is there and stays.
@@ -147,6 +146,7 @@ pub(crate) fn admit_new(server: &Server, call: &Call, object: &mut Value) -> Res
             limit_ranges(server, call, object)?;
         }
         "persistentvolumeclaims" => limit_ranges(server, call, object)?,
+        "limitranges" => limits::complete(object),
         "services" => crate::verbs::pod::cluster_address(server, object)?,
         DEFINITIONS => established(server, call, object),
         _ => {}
@@ -185,13 +185,13 @@ fn service_account(server: &Server, namespace: &str, pod: &mut Value) -> Result<
 fn limit_ranges(server: &Server, call: &Call, object: &mut Value) -> Result<(), Status> {
     let kind = &call.entry.kind;
     for range in server.objects("limitranges", Some(&call.path.namespace)) {
-        limits::default(&range, &kind.kind, object);
-        let broken = limits::check(&range, &kind.kind, object);
-        if !broken.is_empty() {
-            let name = object["metadata"]["name"].as_str().unwrap_or_default();
-            let why = if broken.len() == 1 { broken[0].clone() } else { format!("[{}]", broken.join(", ")) };
-            return Err(Status::forbidden(&kind.group, &kind.plural, name, &why));
+        if kind.plural == "pods" {
+            limits::fill(&range, object);
         }
+        limits::check(&range, &kind.plural, object).map_err(|why| {
+            let name = object["metadata"]["name"].as_str().unwrap_or_default();
+            Status::forbidden(&kind.group, &kind.plural, name, &why)
+        })?;
     }
     Ok(())
 }
@@ -200,7 +200,8 @@ fn limit_ranges(server: &Server, call: &Call, object: &mut Value) -> Result<(), 
 pub(crate) fn established(server: &Server, call: &Call, definition: &mut Value) {
     let own = definition["metadata"]["name"].as_str().unwrap_or_default().to_owned();
     let catalog = server.catalog();
-    let taken = |group: &str, word: &str| {
+    let group = definition["spec"]["group"].as_str().unwrap_or_default().to_owned();
+    let taken = |word: &str| {
         catalog.entries().iter().any(|entry| {
             let kind = &entry.kind;
             kind.group == group

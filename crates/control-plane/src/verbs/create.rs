@@ -1,5 +1,6 @@
 //! `create`: a new object, under its own name or one made up.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rand::RngExt;
@@ -87,9 +88,6 @@ fn clean_metadata(call: &Call, object: &mut Value) {
     }
     metadata["uid"] = json!(uuid::Uuid::new_v4().to_string());
     metadata["creationTimestamp"] = json!(seconds(call.now));
-    if !call.entry.kind.builtin {
-        metadata["generation"] = json!(1);
-    }
 }
 
 /// A moment as objects carry it: whole seconds.
@@ -165,11 +163,37 @@ async fn attempt(server: &Server, call: &Call, object: &Value) -> Result<Option<
 
 fn over_quota(server: &Server, call: &Call, quotas: &[Value], object: &Value) -> Option<String> {
     let kind = &call.entry.kind;
-    quotas.iter().find_map(|quota| {
-        let used = quota::used(quota, &|storage| server.objects(storage, Some(&call.path.namespace)));
-        let wanted = quota::usage(&kind.group, &kind.plural, object);
-        quota::exceeded(quota, &used, &wanted)
+    quotas.iter().find_map(|found| {
+        let mut quota = found.clone();
+        quota["status"]["used"] = used(server, found, &call.path.namespace);
+        quota::admit(&quota, &kind.group, &kind.plural, object, None).err()
     })
+}
+
+/// `status.used` of a quota as of now, counted from what is there.
+pub(crate) fn used(server: &Server, quota: &Value, namespace: &str) -> Value {
+    let catalog = server.catalog();
+    let hard = quota["spec"]["hard"].as_object();
+    let storages: BTreeSet<&str> = hard.into_iter().flat_map(|map| map.keys()).map(|name| counted_in(name)).collect();
+    let mut counted: Vec<(String, String, Value)> = Vec::new();
+    for storage in storages {
+        let Some(entry) = catalog.stored_in(storage) else { continue };
+        let (group, plural) = (&entry.kind.group, &entry.kind.plural);
+        let objects = server.objects(storage, Some(namespace));
+        counted.extend(objects.into_iter().map(|object| (group.clone(), plural.clone(), object)));
+    }
+    quota::used(quota, counted.iter().map(|(group, plural, object)| (group.as_str(), plural.as_str(), object)))
+}
+
+/// Where the objects lie that an amount of a quota is counted from.
+fn counted_in(name: &str) -> &str {
+    match name {
+        _ if name.starts_with("count/") => &name["count/".len()..],
+        "secrets" | "configmaps" | "resourcequotas" | "persistentvolumeclaims" => name,
+        _ if name.starts_with("services") => "services",
+        _ if name.ends_with("storage") || name.ends_with("persistentvolumeclaims") => "persistentvolumeclaims",
+        _ => "pods",
+    }
 }
 
 fn made_up(stem: &str) -> String {

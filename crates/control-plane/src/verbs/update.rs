@@ -154,7 +154,6 @@ fn settled(
             new["status"] = old["status"].clone();
         }
     }
-    bump_generation(call, part, &mut new, old);
     drop_empty(&mut new);
     admit::judge(server, call, &new, Some(old))?;
     if next.tracked {
@@ -192,52 +191,17 @@ fn set_or_remove(object: &mut Value, field: &str, value: Option<Value>) {
     }
 }
 
-/// Takes back what this part of the API may not change.
+/// Takes back what this part of the API may not change, and counts the generation.
 fn confine(call: &Call, part: Part, new: &mut Value, old: &Value) {
     let kind = &call.entry.kind;
     match part {
-        Part::Main | Part::Scale if kind.status => set_or_remove(new, "status", old.get("status").cloned()),
-        Part::Main | Part::Scale => {}
+        Part::Main | Part::Scale => builtin::prepare_update(kind, new, old),
+        Part::Status => builtin::prepare_status(kind, new, old),
         Part::Finalize => {
             let wanted = new["spec"]["finalizers"].clone();
             *new = old.clone();
             new["spec"]["finalizers"] = wanted;
         }
-        Part::Status => {
-            let status = new.get("status").cloned();
-            let version = new["apiVersion"].clone();
-            let mut kept = old.clone();
-            // Built-in kinds let a status writer touch labels, annotations and finalizers; custom ones do not.
-            if kind.builtin {
-                kept["metadata"] = new["metadata"].clone();
-            }
-            set_or_remove(&mut kept, "status", status);
-            kept["apiVersion"] = version;
-            *new = kept;
-        }
-    }
-    if kind.builtin && part == Part::Main {
-        builtin::prepare_update(kind, new, old);
-    }
-}
-
-/// The generation counts changes of what is wanted, nothing else.
-fn bump_generation(call: &Call, part: Part, new: &mut Value, old: &Value) {
-    let Some(generation) = old["metadata"]["generation"].as_i64() else { return };
-    if matches!(part, Part::Status) {
-        return;
-    }
-    let wish = |object: &Value| {
-        let mut map = object.as_object().cloned().unwrap_or_default();
-        map.shift_remove("metadata");
-        map.shift_remove("apiVersion");
-        if call.entry.kind.status {
-            map.shift_remove("status");
-        }
-        map
-    };
-    if wish(new) != wish(old) {
-        new["metadata"]["generation"] = json!(generation + 1);
     }
 }
 

@@ -65,7 +65,7 @@ async fn connection(
     socket.set_nodelay(true)?;
     let stream = tokio::time::timeout(PATIENCE, acceptor.accept(socket)).await??;
     let certificates = stream.get_ref().1.peer_certificates().unwrap_or_default();
-    let user = certificates.first().and_then(|certificate| certificates::user(certificate));
+    let user = certificates.first().and_then(|certificate| certificates::peer_user(certificate));
     let service = tower::util::MapRequest::new(service, move |mut request: http::Request<hyper::body::Incoming>| {
         if let Some(user) = &user {
             request.extensions_mut().insert(Identified(user.clone()));

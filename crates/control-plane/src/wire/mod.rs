@@ -1,6 +1,7 @@
 //! HTTP: from bytes to a [`crate::verbs::Call`] and back. No rule about objects lives here.
 
 pub mod decode;
+pub(crate) mod documents;
 pub(crate) mod form;
 pub(crate) mod listen;
 pub(crate) mod metrics;

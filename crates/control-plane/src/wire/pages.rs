@@ -31,14 +31,17 @@ pub(super) fn answer(
     let trimmed = page.trim_matches('/');
     let words: Vec<&str> = if trimmed.is_empty() { Vec::new() } else { trimmed.split('/').collect() };
     match words.as_slice() {
-        [] => Ok(json_page(&root(server))),
+        [] => Ok(json_page(&discovery::root(&kinds(server)))),
         ["version"] => Ok(json_page(&version())),
         ["healthz" | "livez" | "readyz", ..] => Ok(health(server, &words, query)),
         ["metrics"] => Ok(page_of("text/plain; version=0.0.4; charset=utf-8", server.metrics.text(&server.store).into())),
         ["openapi", rest @ ..] => openapi(server, parts, rest),
         ["api" | "apis", ..] => discovered(server, parts, &words),
-        [".well-known", "openid-configuration"] => Ok(json_page(&server.identity.tokens.discovery())),
-        ["openid", "v1", "jwks"] => Ok(page_of("application/jwk-set+json", server.identity.tokens.jwks().to_string().into())),
+        [".well-known", "openid-configuration"] => {
+            let keys = format!("https://{}/openid/v1/jwks", address(parts));
+            Ok(json_page(&server.tokens.openid_configuration(&keys)))
+        },
+        ["openid", "v1", "jwks"] => Ok(page_of("application/jwk-set+json", server.tokens.jwks().to_string().into())),
         _ => Ok(not_found()),
     }
 }
@@ -68,19 +71,8 @@ fn version() -> Value {
     })
 }
 
-fn root(server: &Server) -> Value {
-    let catalog = server.catalog();
-    let mut paths: Vec<String> = ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v2",
-        "/openapi/v3", "/openid/v1/jwks", "/readyz", "/version", "/.well-known/openid-configuration"]
-        .map(str::to_owned)
-        .to_vec();
-    for entry in catalog.entries().iter().filter(|entry| !entry.kind.group.is_empty()) {
-        paths.push(format!("/apis/{}", entry.kind.group));
-        paths.push(format!("/apis/{}", entry.kind.api_version()));
-    }
-    paths.sort();
-    paths.dedup();
-    json!({ "paths": paths })
+fn kinds(server: &Server) -> Vec<Arc<Kind>> {
+    server.catalog().entries().iter().map(|entry| entry.kind.clone()).collect()
 }
 
 fn health(server: &Server, words: &[&str], query: &Query) -> Response<Body> {
@@ -101,22 +93,21 @@ fn health(server: &Server, words: &[&str], query: &Query) -> Response<Body> {
 }
 
 fn discovered(server: &Server, parts: &http::request::Parts, words: &[&str]) -> Result<Response<Body>, Status> {
-    let catalog = server.catalog();
-    let kinds: Vec<&Kind> = catalog.entries().iter().map(|entry| &entry.kind).collect();
+    let kinds = kinds(server);
     let accept = parts.headers.get(http::header::ACCEPT).and_then(|value| value.to_str().ok());
     if let ["api"] | ["apis"] = words {
         let accepts = decode::negotiate_discovery(accept)?;
         if let Shape::Discovery { version } = &accepts.shape {
-            let document = discovery::aggregated(&kinds, words[0] == "apis", version);
+            let document = discovery::aggregated(&kinds, words[0] == "api", version);
             return Ok(tagged(parts, &accepts.content_type, document.to_string().into()));
         }
     }
     let document = match words {
         ["api"] => Some(discovery::core_versions(&address(parts))),
-        ["apis"] => Some(discovery::groups(&kinds)),
-        ["api", "v1"] => discovery::resources(&kinds, "", "v1"),
+        ["apis"] => Some(discovery::group_list(&kinds)),
+        ["api", "v1"] => discovery::resource_list(&kinds, "", "v1"),
         ["apis", group] => discovery::group(&kinds, group),
-        ["apis", group, version] => discovery::resources(&kinds, group, version),
+        ["apis", group, version] => discovery::resource_list(&kinds, group, version),
         _ => None,
     };
     Ok(document.map_or_else(not_found, |document| json_page(&document)))
@@ -146,7 +137,7 @@ fn openapi(server: &Server, parts: &http::request::Parts, rest: &[&str]) -> Resu
 
 /// A page that clients keep: they send its tag back and get nothing when it is still the same.
 fn tagged(parts: &http::request::Parts, kind: &str, body: Bytes) -> Response<Body> {
-    let tag = format!("\"{}\"", discovery::tag(&body));
+    let tag = format!("\"{}\"", discovery::etag(&body));
     let same = parts.headers.get(IF_NONE_MATCH).is_some_and(|value| value.as_bytes() == tag.as_bytes());
     let mut response = Response::new(full(if same { Bytes::new() } else { body }));
     let headers = response.headers_mut();

@@ -126,8 +126,7 @@ impl ApiService {
             scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
         });
         let Some(token) = token else { return Err(Status::unauthorized()) };
-        let now = self.server.now();
-        self.server.identity.user_of_token(&self.server, token, &[], now).map_err(|_| Status::unauthorized()).map(|(user, _)| user)
+        self.server.authenticate(token, &[]).map(|(user, _)| user).map_err(|_| Status::unauthorized())
     }
 
     fn impersonated(
@@ -136,13 +135,9 @@ impl ApiService {
         user: User,
         asked: &Attributes<'_>,
     ) -> Result<User, Status> {
-        let headers = parts.headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
-        let headers: Vec<(&str, &str)> =
-            headers.filter(|(name, _)| name.starts_with("impersonate-")).collect();
-        if headers.is_empty() {
-            return Ok(user);
-        }
-        impersonation::resolve(&headers, &user, asked, &self.server.policy())
+        let Some(wanted) = impersonation::wanted(&parts.headers)? else { return Ok(user) };
+        let policy = self.server.policy();
+        impersonation::impersonate(&user, &wanted, asked, &|user, asked| policy.allows(user, asked).is_ok())
     }
 
     fn allowed(&self, user: &User, asked: &Attributes<'_>) -> Result<(), Status> {
@@ -215,16 +210,7 @@ fn attributes<'a>(verb: &'a str, path: &'a ResourcePath) -> Attributes<'a> {
 }
 
 fn page_attributes<'a>(verb: &'a str, page: &'a str) -> Attributes<'a> {
-    Attributes {
-        verb,
-        group: "",
-        version: "",
-        resource: "",
-        subresource: "",
-        namespace: "",
-        name: "",
-        path: Some(page),
-    }
+    Attributes { verb, path: Some(page), ..Attributes::default() }
 }
 
 /// A namespaced object is only found in a namespace, a cluster-scoped one never.
