@@ -1,5 +1,7 @@
 //! CustomResourceDefinitions as data: what they default to, whether they are allowed, which kinds they bring.
 
+pub(crate) mod names;
+
 use std::sync::Arc;
 
 use serde_json::Value;

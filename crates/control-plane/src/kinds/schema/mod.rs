@@ -1,12 +1,15 @@
 //! The shape of an object: one compiled tree serves pruning, defaulting, validation and every merge.
 
 mod default;
+mod embedded;
 mod formats;
 mod lists;
 mod parse;
 mod pattern;
 mod prune;
 mod rules;
+mod scalars;
+mod show;
 mod validate;
 
 #[cfg(test)]
@@ -16,7 +19,8 @@ pub use default::default;
 pub use pattern::pattern;
 pub use prune::prune;
 pub use rules::Rules;
-pub use validate::validate;
+pub use show::{canonical, show};
+pub use validate::{validate, validate_with_rules};
 
 use std::sync::Arc;
 
@@ -109,12 +113,20 @@ pub struct PatchStrategy {
     pub merge_key: Option<String>,
 }
 
+/// A regular expression and the text it was written as.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Pattern {
+    pub text: String,
+    pub regex: regex::Regex,
+}
+
 /// Value validations of one node.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs)]
 pub struct Checks {
     pub format: Option<String>,
-    pub pattern: Option<regex::Regex>,
+    pub pattern: Option<Pattern>,
     pub one_of_values: Option<Vec<Value>>,
     pub minimum: Option<(f64, bool)>,
     pub maximum: Option<(f64, bool)>,
