@@ -1,18 +1,48 @@
-//! RFC 6902 and RFC 7386.
+//! Merge patch: RFC 7386, as the API server understands it.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::PatchError;
-
-/// Carries out an RFC 6902 patch. `doc` is untouched on error.
-pub fn json_patch(doc: &mut Value, patch: &Value) -> Result<(), PatchError> {
-    let patch: json_patch::Patch =
-        serde_json::from_value(patch.clone()).map_err(|e| PatchError::Malformed(e.to_string()))?;
-    json_patch::patch(doc, &patch).map_err(|e| PatchError::Rejected(e.to_string()))
-}
+use super::{PatchError, shallow};
 
 /// Carries out an RFC 7386 patch, which must be an object.
 pub fn merge_patch(doc: &mut Value, patch: &Value) -> Result<(), PatchError> {
-    json_patch::merge(doc, patch);
+    let Value::Object(changes) = patch else {
+        return Err(PatchError::Malformed("Invalid JSON Patch".into()));
+    };
+    shallow(doc)?;
+    shallow(patch)?;
+    merge_into(doc, changes);
     Ok(())
+}
+
+fn merge_into(target: &mut Value, changes: &Map<String, Value>) {
+    if !target.is_object() {
+        *target = Value::Object(Map::new());
+    }
+    let Value::Object(fields) = target else { return };
+    for (name, change) in changes {
+        match (fields.get_mut(name), change) {
+            (_, Value::Null) => {
+                fields.shift_remove(name);
+            }
+            (Some(field @ Value::Object(_)), Value::Object(inner)) => merge_into(field, inner),
+            // The original keeps nulls inside a list that replaces an object, and drops them elsewhere.
+            (Some(field @ Value::Object(_)), other) => *field = other.clone(),
+            (_, other) => {
+                fields.insert(name.clone(), without_nulls(other));
+            }
+        }
+    }
+}
+
+/// A copy whose objects have no null members; null elements of lists stay.
+pub(super) fn without_nulls(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let kept = map.iter().filter(|(_, child)| !child.is_null());
+            Value::Object(kept.map(|(name, child)| (name.clone(), without_nulls(child))).collect())
+        }
+        Value::Array(list) => Value::Array(list.iter().map(without_nulls).collect()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+    }
 }
