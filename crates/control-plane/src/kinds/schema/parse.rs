@@ -71,9 +71,25 @@ fn strings(node: Option<&Value>) -> Vec<String> {
 
 fn checks(node: &Value) -> Option<Box<Checks>> {
     const WORDS: [&str; 19] = [
-        "format", "pattern", "enum", "minimum", "maximum", "multipleOf", "minLength", "maxLength", "minItems",
-        "maxItems", "uniqueItems", "minProperties", "maxProperties", "allOf", "anyOf", "oneOf", "not",
-        "exclusiveMinimum", "exclusiveMaximum",
+        "format",
+        "pattern",
+        "enum",
+        "minimum",
+        "maximum",
+        "multipleOf",
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+        "uniqueItems",
+        "minProperties",
+        "maxProperties",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "not",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
     ];
     let map = node.as_object()?;
     if !WORDS.iter().any(|word| map.contains_key(*word)) {
