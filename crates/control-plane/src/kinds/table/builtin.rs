@@ -39,7 +39,8 @@ const PODS: &str = "Name|Ready|Status|Restarts|Age|*IP|*Node|*Nominated Node|*Re
 const NODES: &str = "Name|Status|Roles|Age|Version|*Internal-IP|*External-IP|*OS-Image|*Kernel-Version|\
     *Container-Runtime";
 const EVENTS: &str = "Last Seen|Type|Reason|Object|*Subobject|*Source|Message|*First Seen|*Count|*Name";
-const CLAIMS: &str = "Name|Status|Volume|Capacity|Access Modes|StorageClass|VolumeAttributesClass|Age|*VolumeMode";
+const CLAIMS: &str =
+    "Name|Status|Volume|Capacity|Access Modes|StorageClass|VolumeAttributesClass|Age|*VolumeMode";
 const VOLUMES: &str = "Name|Capacity|Access Modes|Reclaim Policy|Status|Claim|StorageClass|\
     VolumeAttributesClass|Reason|Age|*VolumeMode";
 const SERVICES: &str = "Name|Type|Cluster-IP|External-IP|Port(s)|Age|*Selector";
@@ -49,7 +50,8 @@ const DAEMONS: &str = "Name|Desired#|Current#|Ready#|Up-to-date#|Available#|Node
     *Selector";
 const STATEFUL: &str = "Name|Ready|Age|*Containers|*Images";
 const JOBS: &str = "Name|Status|Completions|Duration|Age|*Containers|*Images|*Selector";
-const CRON_JOBS: &str = "Name|Schedule|Timezone|Suspend?|Active#|Last Schedule|Age|*Containers|*Images|*Selector";
+const CRON_JOBS: &str =
+    "Name|Schedule|Timezone|Suspend?|Active#|Last Schedule|Age|*Containers|*Images|*Selector";
 const AUTOSCALERS: &str = "Name|Reference|Targets|MinPods|MaxPods|Replicas|Age";
 const SIGNING: &str = "Name|Age|SignerName|Requestor|RequestedDuration|Condition";
 const INGRESSES: &str = "Name|Class|Hosts|Address|Ports|Age";
@@ -109,10 +111,25 @@ const ALL: &[Shown] = &[
     shown(STORAGE, "volumeattachments", "Name|Attacher|PV|Node|Attached?|Age", storage::attachment),
     shown(STORAGE, "volumeattributesclasses", "Name|DriverName|Age", storage::attributes_class),
     shown(ADMISSION, "mutatingadmissionpolicies", "Name|Mutations#|ParamKind|Age", policy::mutating_policy),
-    shown(ADMISSION, "mutatingadmissionpolicybindings", "Name|PolicyName|ParamRef|Age", policy::policy_binding),
+    shown(
+        ADMISSION,
+        "mutatingadmissionpolicybindings",
+        "Name|PolicyName|ParamRef|Age",
+        policy::policy_binding,
+    ),
     shown(ADMISSION, "mutatingwebhookconfigurations", "Name|Webhooks#|Age", policy::webhooks),
-    shown(ADMISSION, "validatingadmissionpolicies", "Name|Validations#|ParamKind|Age", policy::validating_policy),
-    shown(ADMISSION, "validatingadmissionpolicybindings", "Name|PolicyName|ParamRef|Age", policy::policy_binding),
+    shown(
+        ADMISSION,
+        "validatingadmissionpolicies",
+        "Name|Validations#|ParamKind|Age",
+        policy::validating_policy,
+    ),
+    shown(
+        ADMISSION,
+        "validatingadmissionpolicybindings",
+        "Name|PolicyName|ParamRef|Age",
+        policy::policy_binding,
+    ),
     shown(ADMISSION, "validatingwebhookconfigurations", "Name|Webhooks#|Age", policy::webhooks),
     shown(
         "scheduling.k8s.io",

@@ -81,7 +81,8 @@ pub(super) fn event(object: &Value, now: Timestamp) -> Vec<Value> {
     let target = either("involvedObject", "regarding");
     let kind = text(target, "kind").to_lowercase();
     let source = either("source", "deprecatedSource");
-    let component = text_or(source, "component", reporter(object, "reportingComponent", "reportingController"));
+    let component =
+        text_or(source, "component", reporter(object, "reportingComponent", "reportingController"));
     let host = text_or(source, "host", text(object, "reportingInstance"));
     cells![
         time::since(last, now),

@@ -267,7 +267,8 @@ fn slice(items: &[Value], from: Option<i64>, to: To, by: Option<i64>) -> Result<
         return Ok(Vec::new());
     }
     let by = usize::try_from(by.unwrap_or(1)).ok().filter(|by| *by > 0).ok_or(Astray)?;
-    let (start, end) = (usize::try_from(start).map_err(|_| Astray)?, usize::try_from(end).map_err(|_| Astray)?);
+    let (start, end) =
+        (usize::try_from(start).map_err(|_| Astray)?, usize::try_from(end).map_err(|_| Astray)?);
     items.get(start..end).map(|items| items.iter().step_by(by).collect()).ok_or(Astray)
 }
 

@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::fields::{
-    NONE, UNKNOWN, UNSET, age, annotation, at, cells, first_three, has, int, list, name, set_or, text, text_or,
-    texts,
+    NONE, UNKNOWN, UNSET, age, annotation, at, cells, first_three, has, int, list, name, set_or, text,
+    text_or, texts,
 };
 use super::selector;
 
@@ -101,7 +101,8 @@ pub(super) fn ip_address(object: &Value, _: Timestamp) -> Vec<Value> {
     let parent = if parent.is_null() {
         NONE.to_owned()
     } else {
-        let resource = crate::status::qualified(text(parent, "resource"), text(parent, "group")).to_lowercase();
+        let resource =
+            crate::status::qualified(text(parent, "resource"), text(parent, "group")).to_lowercase();
         let parts = [resource.as_str(), text(parent, "namespace"), text(parent, "name")];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/")
     };

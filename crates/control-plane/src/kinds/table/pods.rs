@@ -3,7 +3,9 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::fields::{NONE, age, at, cells, condition, deleted, flag, has, holds, int, list, name, text, text_or};
+use super::fields::{
+    NONE, age, at, cells, condition, deleted, flag, has, holds, int, list, name, text, text_or,
+};
 use super::time;
 use crate::kinds::Kind;
 

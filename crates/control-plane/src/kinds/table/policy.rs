@@ -4,8 +4,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::fields::{
-    NONE, UNSET, age, amount, at, cells, condition, count, deleted, flag, has, int, list, name, text, text_or,
-    texts,
+    NONE, UNSET, age, amount, at, cells, condition, count, deleted, flag, has, int, list, name, text,
+    text_or, texts,
 };
 use super::time;
 
@@ -72,12 +72,13 @@ pub(super) fn api_service(object: &Value, now: Timestamp) -> Vec<Value> {
         format!("{}/{}", text(service, "namespace"), text(service, "name"))
     };
     let found = condition(object, "status.conditions", "Available");
-    let available = found.map_or_else(|| "Unknown".to_owned(), |found| {
-        match (text(found, "status"), text(found, "reason")) {
+    let available = found.map_or_else(
+        || "Unknown".to_owned(),
+        |found| match (text(found, "status"), text(found, "reason")) {
             (status, reason) if status != "True" && !reason.is_empty() => format!("{status} ({reason})"),
             (status, _) => status.to_owned(),
-        }
-    });
+        },
+    );
     cells![name(object), server, available, age(object, now)]
 }
 

@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::fields::{
-    NONE, UNSET, age, amount, annotation, at, cells, count, deleted, flag, has, list, name, set_or, text, texts,
+    NONE, UNSET, age, amount, annotation, at, cells, count, deleted, flag, has, list, name, set_or, text,
+    texts,
 };
 
 /// The cells of a persistent volume.

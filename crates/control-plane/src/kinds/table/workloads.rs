@@ -3,7 +3,9 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::fields::{NONE, UNSET, age, at, cells, count, deleted, has, holds, int, list, name, set_or, since, text};
+use super::fields::{
+    NONE, UNSET, age, at, cells, count, deleted, has, holds, int, list, name, set_or, since, text,
+};
 use super::{selector, time};
 
 /// The cells of a deployment.
@@ -114,11 +116,14 @@ pub(super) fn pod_template(object: &Value, _: Timestamp) -> Vec<Value> {
 pub(super) fn controller_revision(object: &Value, now: Timestamp) -> Vec<Value> {
     let controls = |owner: &&Value| at(owner, "controller") == &Value::Bool(true);
     let owner = list(object, "metadata.ownerReferences").iter().find(controls);
-    let controller = owner.map_or_else(|| NONE.to_owned(), |owner| {
-        let group = text(owner, "apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
-        let kind = crate::status::qualified(text(owner, "kind"), group).to_lowercase();
-        format!("{kind}/{}", text(owner, "name"))
-    });
+    let controller = owner.map_or_else(
+        || NONE.to_owned(),
+        |owner| {
+            let group = text(owner, "apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
+            let kind = crate::status::qualified(text(owner, "kind"), group).to_lowercase();
+            format!("{kind}/{}", text(owner, "name"))
+        },
+    );
     cells![name(object), controller, int(object, "revision"), age(object, now)]
 }
 
