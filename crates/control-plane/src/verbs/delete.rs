@@ -35,7 +35,7 @@ pub(crate) const FOREGROUND: &str = "foregroundDeletion";
 /// Holds an owner until its dependents have been let go.
 pub(crate) const ORPHAN: &str = "orphan";
 
-pub(super) async fn one(server: &Arc<Server>, call: &Call) -> Result<Answer, Status> {
+pub(crate) async fn one(server: &Arc<Server>, call: &Call) -> Result<Answer, Status> {
     let options = Options::of(call)?;
     protected(call)?;
     let stored = server.store.get(&call.key()).ok_or_else(|| call.not_found())?;

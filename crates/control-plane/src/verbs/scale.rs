@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::update::{self, Next, Part};
 use super::{Answer, Call, Content, body, method_not_allowed};
-use crate::kinds::{ScalePaths, builtin};
+use crate::kinds::{ScalePaths, table};
 use crate::merge;
 use crate::server::Server;
 use crate::status::{Cause, Status};
@@ -102,7 +102,7 @@ fn scale_of(call: &Call, paths: &ScalePaths, object: &Value) -> Value {
     let mut status = json!({ "replicas": at(&paths.status).and_then(|value| value.as_i64()).unwrap_or(0) });
     let selector = match &paths.selector {
         Some(path) if !call.entry.kind.builtin => at(path).and_then(|value| value.as_str().map(str::to_owned)),
-        _ => builtin::selector_text(&object["spec"]["selector"]),
+        _ => table::selector::written(&object["spec"]["selector"]),
     };
     if let Some(selector) = selector.filter(|_| call.entry.kind.builtin || paths.selector.is_some()) {
         status["selector"] = json!(selector);

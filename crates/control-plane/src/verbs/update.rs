@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{Answer, Call, Content, admit, body};
 use crate::kinds::builtin;
@@ -68,7 +68,7 @@ fn check_place(call: &Call, object: &Value) -> Result<(), Status> {
 }
 
 /// What a write makes of the object that is there.
-pub(super) struct Next {
+pub(crate) struct Next {
     pub object: Value,
     pub duplicates: Vec<String>,
     /// Whether the managed fields are already those of this write (an apply).
@@ -76,7 +76,7 @@ pub(super) struct Next {
 }
 
 /// Reads, changes and writes until nobody was in between. `make` gets the object in the call's version.
-pub(super) async fn change(
+pub(crate) async fn change(
     server: &Arc<Server>,
     call: &Call,
     part: Part,

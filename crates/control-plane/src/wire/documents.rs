@@ -54,7 +54,7 @@ impl Documents {
     pub(crate) fn v2(&self, catalog: &Catalog, accept: &str) -> (&'static str, Bytes) {
         let document = || openapi::v2(&served(catalog));
         if accept.contains("proto-openapi") {
-            let build = || Some(openapi::encode(&document()));
+            let build = || Some(openapi::v2_protobuf(&document()));
             return (PROTOBUF, self.get("v2.protobuf", build).unwrap_or_default());
         }
         let build = || Some(document().to_string().into_bytes());

@@ -131,15 +131,16 @@ impl Form {
             );
             return pieces(head, items, self.version.clone());
         }
-        let values = items.iter().map(|stored| self.value_of(stored));
+        let mut values = items.iter().map(|stored| self.value_of(stored));
         let whole = match self.accepts.shape {
             Shape::Table => table::table(kind, values, self.include, metadata, now),
             Shape::PartialObjectMetadata | Shape::PartialObjectMetadataList => {
-                table::partial_list(values, metadata)
+                let values: Vec<Value> = values.collect();
+                table::partial_list(values.iter(), metadata)
             }
             _ => json!({
                 "kind": kind.list_kind, "apiVersion": self.version, "metadata": metadata,
-                "items": values.collect::<Vec<_>>(),
+                "items": values.by_ref().collect::<Vec<_>>(),
             }),
         };
         ListBody::Whole(self.encode(&whole))

@@ -12,7 +12,7 @@ mod metrics;
 mod network;
 mod pods;
 mod policy;
-mod selector;
+pub(crate) mod selector;
 mod storage;
 mod time;
 mod workloads;

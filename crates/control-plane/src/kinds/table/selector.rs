@@ -21,7 +21,7 @@ pub(super) fn shown(selector: &Value) -> String {
 }
 
 /// The same, empty when it selects everything or nothing; `None` when it makes no sense.
-pub(super) fn written(selector: &Value) -> Option<String> {
+pub(crate) fn written(selector: &Value) -> Option<String> {
     let equal = |(key, value): (&str, &str)| (key.to_owned(), format!("{key}={value}"));
     let labels = selector.get("matchLabels").unwrap_or(&Value::Null);
     let mut parts: Vec<(String, String)> = entries(labels).map(equal).collect();

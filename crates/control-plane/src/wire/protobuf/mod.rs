@@ -129,8 +129,10 @@ fn put(map: &mut Map<String, Value>, field: &Field, data: &Data<'_>, depth: usiz
     match field.shape {
         Shape::One => {
             let value = scalar(&field.kind, data, depth)?;
-            // The encoder writes every plain text, also the absent ones; in JSON an empty one is absent.
-            if !value.is_null() && value != "" {
+            // The encoder writes every plain text and number, also the absent ones; in JSON an empty text is
+            // absent, and so is a generation that was never counted.
+            let absent = value.is_null() || value == "" || (field.name == "generation" && value == 0);
+            if !absent {
                 map.insert(field.name.clone(), value);
             }
         }
