@@ -13,8 +13,7 @@ const READ_WRITE: &[&str] =
 /// The default ClusterRoles, with the rules of aggregated ones already summed.
 pub fn cluster_roles() -> Vec<Value> {
     let star = ["*"];
-    let everything =
-        vec![rule(&star, &star, &star), json!({"nonResourceURLs": ["*"], "verbs": ["*"]})];
+    let everything = vec![rule(&star, &star, &star), json!({"nonResourceURLs": ["*"], "verbs": ["*"]})];
     let mut roles = vec![
         sum("admin", None),
         role("cluster-admin", None, everything),
@@ -38,12 +37,20 @@ pub fn cluster_roles() -> Vec<Value> {
 }
 
 const DISCOVERY: &[&str] = &[
-    "/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*", "/readyz", "/version",
+    "/api",
+    "/api/*",
+    "/apis",
+    "/apis/*",
+    "/healthz",
+    "/livez",
+    "/openapi",
+    "/openapi/*",
+    "/readyz",
+    "/version",
     "/version/",
 ];
-const MONITORING: &[&str] = &[
-    "/healthz", "/healthz/*", "/livez", "/livez/*", "/metrics", "/metrics/slis", "/readyz", "/readyz/*",
-];
+const MONITORING: &[&str] =
+    &["/healthz", "/healthz/*", "/livez", "/livez/*", "/metrics", "/metrics/slis", "/readyz", "/readyz/*"];
 const PUBLIC: &[&str] = &["/healthz", "/livez", "/readyz", "/version", "/version/"];
 const ISSUER: &[&str] = &["/.well-known/openid-configuration", "/openid/v1/jwks"];
 
@@ -58,12 +65,24 @@ fn edit_rules() -> Vec<Value> {
     let reach = ["pods/attach", "pods/exec", "pods/portforward", "pods/proxy", "secrets", "services/proxy"];
     let run = ["pods", "pods/attach", "pods/exec", "pods/portforward", "pods/proxy"];
     let core = [
-        "configmaps", "persistentvolumeclaims", "replicationcontrollers", "replicationcontrollers/scale", "secrets",
-        "serviceaccounts", "services", "services/proxy",
+        "configmaps",
+        "persistentvolumeclaims",
+        "replicationcontrollers",
+        "replicationcontrollers/scale",
+        "secrets",
+        "serviceaccounts",
+        "services",
+        "services/proxy",
     ];
     let apps = [
-        "daemonsets", "deployments", "deployments/rollback", "deployments/scale", "replicasets",
-        "replicasets/scale", "statefulsets", "statefulsets/scale",
+        "daemonsets",
+        "deployments",
+        "deployments/rollback",
+        "deployments/scale",
+        "replicasets",
+        "replicasets/scale",
+        "statefulsets",
+        "statefulsets/scale",
     ];
     vec![
         rule(&[""], &reach, READ),
@@ -84,18 +103,40 @@ fn edit_rules() -> Vec<Value> {
 
 fn view_rules() -> Vec<Value> {
     let core = [
-        "configmaps", "endpoints", "persistentvolumeclaims", "persistentvolumeclaims/status", "pods",
-        "replicationcontrollers", "replicationcontrollers/scale", "serviceaccounts", "services",
+        "configmaps",
+        "endpoints",
+        "persistentvolumeclaims",
+        "persistentvolumeclaims/status",
+        "pods",
+        "replicationcontrollers",
+        "replicationcontrollers/scale",
+        "serviceaccounts",
+        "services",
         "services/status",
     ];
     let more = [
-        "bindings", "limitranges", "namespaces/status", "pods/log", "pods/status",
-        "replicationcontrollers/status", "resourcequotas", "resourcequotas/status",
+        "bindings",
+        "limitranges",
+        "namespaces/status",
+        "pods/log",
+        "pods/status",
+        "replicationcontrollers/status",
+        "resourcequotas",
+        "resourcequotas/status",
     ];
     let apps = [
-        "controllerrevisions", "daemonsets", "daemonsets/status", "deployments", "deployments/scale",
-        "deployments/status", "replicasets", "replicasets/scale", "replicasets/status", "statefulsets",
-        "statefulsets/scale", "statefulsets/status",
+        "controllerrevisions",
+        "daemonsets",
+        "daemonsets/status",
+        "deployments",
+        "deployments/scale",
+        "deployments/status",
+        "replicasets",
+        "replicasets/scale",
+        "replicasets/status",
+        "statefulsets",
+        "statefulsets/scale",
+        "statefulsets/status",
     ];
     let scalers = ["horizontalpodautoscalers", "horizontalpodautoscalers/status"];
     vec![

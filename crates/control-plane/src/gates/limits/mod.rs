@@ -12,8 +12,8 @@ use super::quota::Amounts;
 
 /// Fills in a LimitRange's own gaps for containers: the limit from `max`, the request from the limit or `min`.
 pub fn complete(limit_range: &mut Value) {
-    let Some(items) = limit_range["spec"]["limits"].as_array_mut() else { return };
-    for item in items.iter_mut().filter(|item| item["type"] == "Container") {
+    let items = limit_range.pointer_mut("/spec/limits").and_then(Value::as_array_mut);
+    for item in items.into_iter().flatten().filter(|item| item["type"] == "Container") {
         for (from, to) in [("max", "default"), ("default", "defaultRequest"), ("min", "defaultRequest")] {
             let given = item[from].as_object().cloned().unwrap_or_default();
             for (name, amount) in given {
@@ -36,7 +36,8 @@ pub fn fill(limit_range: &Value, pod: &mut Value) {
     }
     let mut told = Vec::new();
     for (field, word) in [("containers", "container"), ("initContainers", "init container")] {
-        for container in pod["spec"][field].as_array_mut().into_iter().flatten() {
+        let containers = pod.pointer_mut(&format!("/spec/{field}")).and_then(Value::as_array_mut);
+        for container in containers.into_iter().flatten() {
             for (list, one) in [("requests", "request"), ("limits", "limit")] {
                 let filled = fill_list(container, list, &defaults[list]);
                 if !filled.is_empty() {

@@ -87,9 +87,7 @@ fn one(value: &Value, owner: &str, path: &str, shape: &Shape) -> Result<(), Stri
             None => Err(unmarshal(&format!("number {number}"), owner, path, "int64")),
         },
         (Shape::Time, Value::String(text)) => time(text),
-        (Shape::Texts, Value::Array(items)) => {
-            items.iter().try_for_each(|item| one_text(item, owner, path))
-        }
+        (Shape::Texts, Value::Array(items)) => items.iter().try_for_each(|item| one_text(item, owner, path)),
         (Shape::TextMap, Value::Object(map)) => map.values().try_for_each(|item| one_text(item, owner, path)),
         (Shape::Structs(name, shapes), Value::Array(items)) => items.iter().try_for_each(|item| match item {
             Value::Null => Ok(()),
@@ -99,7 +97,9 @@ fn one(value: &Value, owner: &str, path: &str, shape: &Shape) -> Result<(), Stri
         (Shape::Text, other) => Err(mismatch(other, owner, path, "string")),
         (Shape::Number, other) => Err(mismatch(other, owner, path, "int64")),
         (Shape::Flag, other) => Err(mismatch(other, owner, path, "bool")),
-        (Shape::Time, other) => Err(format!("json: cannot unmarshal {} into Go value of type string", word(other))),
+        (Shape::Time, other) => {
+            Err(format!("json: cannot unmarshal {} into Go value of type string", word(other)))
+        }
         (Shape::Texts, other) => Err(mismatch(other, owner, path, "[]string")),
         (Shape::TextMap, other) => Err(mismatch(other, owner, path, "map[string]string")),
         (Shape::Structs(name, _), other) => Err(mismatch(other, owner, path, &format!("[]v1.{name}"))),

@@ -52,9 +52,8 @@ pub fn exceeded(quota: &str, hard: &Amounts, used: &Amounts, delta: &Amounts) ->
         }
     }
     let [requested, used, limited] = told.map(|list| list.join(","));
-    (!requested.is_empty()).then(|| {
-        format!("exceeded quota: {quota}, requested: {requested}, used: {used}, limited: {limited}")
-    })
+    (!requested.is_empty())
+        .then(|| format!("exceeded quota: {quota}, requested: {requested}, used: {used}, limited: {limited}"))
 }
 
 /// Whether a write fits into a ResourceQuota: `Err` tells why it is forbidden, `Ok(Some)` is the new

@@ -67,7 +67,8 @@ impl Rule {
                         resources: vec![resource.clone()],
                         ..Self::default()
                     };
-                    let named = self.names.iter().map(|name| Self { names: vec![name.clone()], ..piece.clone() });
+                    let named =
+                        self.names.iter().map(|name| Self { names: vec![name.clone()], ..piece.clone() });
                     pieces.extend(named);
                     if self.names.is_empty() {
                         pieces.push(piece);
@@ -110,7 +111,8 @@ impl Rule {
     /// The entries of a rules review: for resources, and for paths.
     pub fn reviewed(&self) -> (Option<Value>, Option<Value>) {
         let resources = (!self.resources.is_empty()).then(|| {
-            let mut rule = json!({"verbs": self.verbs, "apiGroups": self.groups, "resources": self.resources});
+            let mut rule =
+                json!({"verbs": self.verbs, "apiGroups": self.groups, "resources": self.resources});
             if !self.names.is_empty() {
                 rule["resourceNames"] = json!(self.names);
             }

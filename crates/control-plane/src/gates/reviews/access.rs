@@ -136,7 +136,9 @@ fn metadata_fault(request: &Value, allowed: &[&str], why: &str) -> Vec<Cause> {
     let silent = ["managedFields", "creationTimestamp"];
     let foreign: Map<String, Value> = given
         .into_iter()
-        .filter(|(key, value)| !silent.contains(&key.as_str()) && !allowed.contains(&key.as_str()) && !value.is_null())
+        .filter(|(key, value)| {
+            !silent.contains(&key.as_str()) && !allowed.contains(&key.as_str()) && !value.is_null()
+        })
         .collect();
     if foreign.is_empty() {
         return Vec::new();

@@ -86,7 +86,11 @@ impl Requirement {
         match operator {
             Operator::In | Operator::NotIn if values.is_empty() => {
                 // The original prints a missing list as null and keeps it apart from an empty one.
-                faults.push(invalid("values", "null", "for 'in', 'notin' operators, values set can't be empty"));
+                faults.push(invalid(
+                    "values",
+                    "null",
+                    "for 'in', 'notin' operators, values set can't be empty",
+                ));
             }
             Operator::Exists | Operator::DoesNotExist if !values.is_empty() => {
                 let why = "values set must be empty for exists and does not exist";

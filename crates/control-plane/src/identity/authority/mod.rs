@@ -2,6 +2,7 @@
 
 mod files;
 mod kubeconfig;
+mod subject;
 #[cfg(test)]
 mod tests;
 
@@ -139,7 +140,7 @@ impl Authority {
             return Ok(pair.issued());
         }
         let mut params = CertificateParams::new(names)?;
-        params.distinguished_name = named("terrace", &[]);
+        params.distinguished_name = named("terrace");
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         let issued = self.sign(params, now)?;
         if let Some(path) = path {
@@ -151,9 +152,13 @@ impl Authority {
     /// A client certificate: the user as common name, the groups as organizations.
     pub fn client(&self, user: &str, groups: &[&str], now: Timestamp) -> Result<Issued, Error> {
         let mut params = CertificateParams::new(Vec::<String>::new())?;
-        params.distinguished_name = named(user, groups);
+        params.distinguished_name = named(user);
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        self.sign(params, now)
+        let issued = self.sign(params, now)?;
+        let certificate = der(&issued.certificate)
+            .and_then(|der| subject::exchanged(&der, user, groups, &self.key))
+            .ok_or(rcgen::Error::CouldNotParseCertificate)?;
+        Ok(Issued { certificate: subject::pem(&certificate), key: issued.key })
     }
 
     fn sign(&self, mut params: CertificateParams, now: Timestamp) -> Result<Issued, Error> {
@@ -204,7 +209,8 @@ impl Pair {
         let (certificate, key) = text.split_at(start);
         let key = read_key(path, key)?;
         let der = der(certificate).ok_or_else(|| damaged("it holds no certificate"))?;
-        let (_, parsed) = X509Certificate::from_der(&der).map_err(|_| damaged("the certificate is broken"))?;
+        let (_, parsed) =
+            X509Certificate::from_der(&der).map_err(|_| damaged("the certificate is broken"))?;
         if parsed.public_key().subject_public_key.data.as_ref() != key.der_bytes() {
             return Err(damaged("certificate and key do not belong together"));
         }
@@ -230,7 +236,7 @@ impl Pair {
 
 fn authority_pair(now: Timestamp) -> Result<Pair, Error> {
     let mut params = CertificateParams::new(Vec::<String>::new())?;
-    params.distinguished_name = named("terrace-ca", &[]);
+    params.distinguished_name = named("terrace-ca");
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
     valid_for(&mut params, now, AUTHORITY_DAYS);
@@ -250,12 +256,9 @@ fn read_key(path: &Path, text: &str) -> Result<KeyPair, Error> {
         .map_err(|_| damaged("the key is not one for ECDSA on P-256"))
 }
 
-fn named(common_name: &str, organizations: &[&str]) -> DistinguishedName {
+fn named(common_name: &str) -> DistinguishedName {
     let mut name = DistinguishedName::new();
     name.push(DnType::CommonName, common_name);
-    for organization in organizations {
-        name.push(DnType::OrganizationName, *organization);
-    }
     name
 }
 

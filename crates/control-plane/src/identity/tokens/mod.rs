@@ -4,9 +4,9 @@
 //! a general library would add more choices to get wrong than lines it saves.
 
 mod claims;
-mod verify;
 #[cfg(test)]
 mod tests;
+mod verify;
 
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
