@@ -1,14 +1,28 @@
 //! CustomResourceDefinitions as data: what they default to, whether they are allowed, which kinds they bring.
 
+mod defaults;
+mod kinds;
 pub(crate) mod names;
+mod openapi;
+mod parts;
+mod status;
+mod structural;
+mod validate;
+mod versions;
+
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::Kind;
 use super::schema::Rules;
-use crate::status::Cause;
+
+pub use kinds::kinds;
+pub use status::accepted_status;
+pub use validate::validate;
 
 /// One served version of a custom resource.
 #[derive(Clone, Debug)]
@@ -25,25 +39,42 @@ pub struct Custom {
     pub deprecation: Option<String>,
 }
 
-/// Fills in what a definition may leave out.
+/// Fills in what a definition may leave out: the singular, the list's kind, no conversion.
 pub fn defaulted(crd: &mut Value) {
-    let _ = crd;
+    let Some(spec) = crd.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    if let Some(names) = spec.get_mut("names").and_then(Value::as_object_mut) {
+        name_the_rest(names);
+    }
+    if spec.get("conversion").is_none_or(Value::is_null) {
+        spec.insert("conversion".into(), json!({ "strategy": "None" }));
+    }
 }
 
-/// Whether a definition is allowed.
-pub fn validate(crd: &Value, old: Option<&Value>) -> Vec<Cause> {
-    let _ = (crd, old);
-    Vec::new()
+fn name_the_rest(names: &mut Map<String, Value>) {
+    let kind = names.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let empty = |name: &str| names.get(name).and_then(Value::as_str).is_none_or(str::is_empty);
+    let (singular, list) = (empty("singular"), empty("listKind"));
+    if singular {
+        names.insert("singular".into(), kind.to_lowercase().into());
+    }
+    if list && !kind.is_empty() {
+        names.insert("listKind".into(), format!("{kind}List").into());
+    }
+    let ordered = status::in_order(names);
+    *names = ordered;
 }
 
-/// The kinds a definition brings, one for each served version.
-pub fn kinds(crd: &Value) -> Vec<Custom> {
-    let _ = crd;
-    Vec::new()
+/// A text at a path of a definition; empty where there is none.
+fn text<'a>(node: &'a Value, path: &str) -> &'a str {
+    node.pointer(path).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The status of a definition: `taken` tells whether another definition of the group holds a name.
-pub fn accepted_status(crd: &Value, taken: &dyn Fn(&str) -> bool, now: jiff::Timestamp) -> Value {
-    let _ = (crd, taken, now);
-    Value::Null
+/// A list at a path of a definition; empty where there is none.
+fn list<'a>(node: &'a Value, path: &str) -> &'a [Value] {
+    node.pointer(path).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
+/// A flag at a path of a definition.
+fn flag(node: &Value, path: &str) -> bool {
+    node.pointer(path).and_then(Value::as_bool).unwrap_or(false)
 }

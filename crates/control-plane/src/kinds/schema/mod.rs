@@ -19,6 +19,7 @@ pub use default::default;
 pub use pattern::pattern;
 pub use prune::prune;
 pub use rules::Rules;
+pub(crate) use rules::field_path;
 pub use show::{canonical, show};
 pub use validate::{validate, validate_with_rules};
 

@@ -18,13 +18,13 @@ const STACK_BYTES: usize = 256 << 20;
 const EXPRESSION_DEPTH: usize = 200;
 
 /// The tree of nodes that have rules.
-pub(super) fn tree(schema: Arc<Schema>, resource: bool) -> Result<Option<Node>, Vec<Cause>> {
+pub(super) fn tree(schema: Arc<Schema>, path: &str, resource: bool) -> Result<Option<Node>, Vec<Cause>> {
     if !has_rules(&schema, 0) {
         return Ok(None);
     }
+    let place = Place { path: path.to_owned(), frozen: None, depth: 0 };
     let build = move || {
         let mut causes = Vec::new();
-        let place = Place { path: String::new(), frozen: None, depth: 0 };
         let root = node(&schema, resource, &place, &mut causes);
         if causes.is_empty() { Ok(root) } else { Err(causes) }
     };

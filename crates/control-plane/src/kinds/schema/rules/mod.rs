@@ -63,8 +63,21 @@ impl Rules {
     /// Compiles the rules of a schema: `None` where it has none. Causes name their field from the schema's
     /// root: `properties[spec].x-kubernetes-validations[0].rule`.
     pub fn compile(openapi_schema: &Value) -> Result<Option<Self>, Vec<Cause>> {
+        Self::compile_at(openapi_schema, "")
+    }
+
+    /// [`Rules::compile`] for a schema that lies at a path, which causes then begin with.
+    pub fn compile_at(openapi_schema: &Value, path: &str) -> Result<Option<Self>, Vec<Cause>> {
         let schema = Arc::new(Schema::parse(openapi_schema));
-        let root = compile::tree(schema, true)?;
+        let root = compile::tree(schema, path, true)?;
+        Ok(root.map(|root| Self { root }))
+    }
+
+    /// [`Rules::compile`] for a part of an object, which has no `apiVersion`, `kind` and `metadata` of its own.
+    pub fn compile_part(openapi_schema: &Value) -> Result<Option<Self>, Vec<Cause>> {
+        let schema = Arc::new(Schema::parse(openapi_schema));
+        let resource = schema.embedded;
+        let root = compile::tree(schema, "", resource)?;
         Ok(root.map(|root| Self { root }))
     }
 
