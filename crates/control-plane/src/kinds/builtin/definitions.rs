@@ -73,11 +73,6 @@ impl Definitions {
         }
         Some(definition)
     }
-
-    /// Every name, in order.
-    pub(in crate::kinds) fn names(&self) -> impl Iterator<Item = &str> {
-        self.shapes.iter().filter_map(|line| line.split_once('\t')).map(|(name, _)| name)
-    }
 }
 
 /// Puts descriptions back, in the order the generator took them out.

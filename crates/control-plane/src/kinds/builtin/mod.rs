@@ -18,8 +18,6 @@ pub use definitions::{object_meta, schema};
 pub use event::convert_event;
 pub use prepare::{prepare_create, prepare_status, prepare_update};
 
-use std::sync::Arc;
-
 use super::{Kind, ScalePaths, SchemaRef, Subresource};
 
 /// The table, read by the generator of the data file too; its head says what the columns are.
