@@ -88,6 +88,11 @@ impl Server {
         policy
     }
 
+    /// Whether a custom kind's definition is there.
+    pub(crate) fn defines(&self, storage: &str) -> bool {
+        self.store.get(&key(DEFINITIONS, "", storage)).is_some()
+    }
+
     /// All objects of one storage, parsed.
     pub(crate) fn objects(&self, storage: &str, namespace: Option<&str>) -> Vec<Value> {
         self.stored(storage, namespace).iter().map(|stored| stored.value()).collect()

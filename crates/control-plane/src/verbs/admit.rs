@@ -200,8 +200,7 @@ fn limit_ranges(server: &Server, call: &Call, object: &mut Value) -> Result<(), 
 pub(crate) fn established(server: &Server, call: &Call, definition: &mut Value) {
     let own = definition["metadata"]["name"].as_str().unwrap_or_default().to_owned();
     let catalog = server.catalog();
-    let group = definition["spec"]["group"].as_str().unwrap_or_default().to_owned();
-    let taken = |word: &str| {
+    let taken = |group: &str, word: &str| {
         catalog.entries().iter().any(|entry| {
             let kind = &entry.kind;
             kind.group == group

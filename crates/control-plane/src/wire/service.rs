@@ -157,7 +157,11 @@ impl ApiService {
     {
         let Asked { user, verb, path, query } = asked;
         let catalog = self.server.catalog();
-        let Some(entry) = catalog.find(&path.group, &path.version, &path.plural) else {
+        // A definition may be gone for a moment before the catalog has heard of it.
+        let entry = catalog
+            .find(&path.group, &path.version, &path.plural)
+            .filter(|entry| entry.kind.builtin || self.server.defines(&entry.kind.storage));
+        let Some(entry) = entry else {
             if catalog.serves(&path.group, &path.version) {
                 return Err(verbs::no_such_resource());
             }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::versions::deprecation;
 use super::{Custom, flag, list, text};
 use crate::kinds::schema::{Rules, Schema};
-use crate::kinds::{Column, Kind, ScalePaths};
+use crate::kinds::{Column, Kind, ScalePaths, SchemaRef};
 
 /// In the order discovery lists them for custom resources.
 const VERBS: [&str; 8] = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
@@ -49,7 +49,8 @@ fn kind(crd: &Value, version: &Value, schema: Option<&Value>) -> Kind {
         namespaced: text(crd, "/spec/scope") == "Namespaced",
         verbs: VERBS.to_vec(),
         storage: format!("{plural}.{group}").into(),
-        schema: schema.map(|schema| Arc::new(Schema::parse(schema))),
+        schema: schema.map(|schema| SchemaRef::from(Arc::new(Schema::parse(schema)))).unwrap_or_default(),
+        subresources: Vec::new(),
         status: version.pointer("/subresources/status").is_some_and(|status| !status.is_null()),
         scale: version.pointer("/subresources/scale").filter(|scale| scale.is_object()).map(scale),
         columns: columns(version),
