@@ -10,3 +10,4 @@ pub mod kinds;
 pub mod merge;
 pub mod status;
 pub mod store;
+pub mod wire;
