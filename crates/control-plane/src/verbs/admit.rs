@@ -63,9 +63,24 @@ fn right_types(call: &Call, schema: &schema::Schema, object: &Value) -> Result<(
         kind.version,
         kind.kind,
         kind.kind,
-        cause.field,
+        struct_path(schema, &cause.field),
         want.unwrap_or("another kind")
     )))
+}
+
+/// The path of a field as the original names it: without the keys of maps and the places in lists.
+fn struct_path(schema: &schema::Schema, field: &str) -> String {
+    let mut words = Vec::new();
+    let mut at = Some(schema);
+    for word in field.split(['.', '[']).filter(|word| !word.ends_with(']')) {
+        let declared = at.and_then(|node| node.properties.get(word));
+        if declared.is_some() {
+            words.push(word);
+        }
+        let next = declared.map(|node| node.as_ref()).or(at.and_then(|node| node.field(word)).map(|node| node.as_ref()));
+        at = next.map(|node| node.items.as_deref().unwrap_or(node));
+    }
+    words.join(".")
 }
 
 /// Every rule that the finished object must keep.

@@ -66,9 +66,9 @@ pub(crate) fn json_document(kind: &Kind, bytes: &[u8]) -> Result<Read, Status> {
 
 /// Reads YAML.
 pub(crate) fn yaml_document(kind: &Kind, bytes: &[u8]) -> Result<Read, Status> {
-    let value = yaml::from_yaml(bytes)
-        .map_err(|why| unrecognized(kind, &format!("error converting YAML to JSON: {why}")))?;
-    Ok(Read { value, duplicates: Vec::new() })
+    let decoded =
+        yaml::read(bytes).map_err(|why| unrecognized(kind, &format!("error converting YAML to JSON: {why}")))?;
+    Ok(Read { value: decoded.value, duplicates: decoded.duplicates })
 }
 
 /// How much of a broken body is shown back.

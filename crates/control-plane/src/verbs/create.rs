@@ -11,7 +11,7 @@ use crate::gates::quota;
 use crate::kinds::builtin;
 use crate::merge::{self, Manager};
 use crate::server::{Server, key, refused};
-use crate::status::{Cause, Status};
+use crate::status::{Reason, Status};
 use crate::store::{Change, CommitError, Draft, Expect, Stored, Write};
 use crate::wire::form;
 
@@ -23,9 +23,26 @@ const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 pub(super) async fn run(server: &Arc<Server>, call: &Call) -> Result<Answer, Status> {
     call.query.check_write("CreateOptions", false)?;
     let read = body::object(call)?;
-    let (object, warnings) = admitted(server, call, read.value, &read.duplicates)?;
-    let answer = store(server, call, object).await?;
-    Ok(answer.warned(warnings))
+    let stem = stem(&read.value);
+    let mut tries = if stem.is_some() { TRIES } else { 1 };
+    loop {
+        let mut object = read.value.clone();
+        if let Some(stem) = &stem {
+            object["metadata"]["name"] = json!(made_up(stem));
+        }
+        tries -= 1;
+        let (object, warnings) = admitted(server, call, object, &read.duplicates)?;
+        match store(server, call, object).await {
+            Err(status) if status.reason == Reason::AlreadyExists && tries > 0 => {}
+            answer => return answer.map(|answer| answer.warned(warnings)),
+        }
+    }
+}
+
+/// What a name must be made up from, where the client gives none.
+fn stem(object: &Value) -> Option<String> {
+    let text = |field: &str| object["metadata"][field].as_str().filter(|text| !text.is_empty());
+    if text("name").is_some() { None } else { text("generateName").map(str::to_owned) }
 }
 
 /// Everything before the write. Also the way of an apply that finds nothing to apply to.
@@ -42,12 +59,16 @@ pub(super) fn admitted(
     admit::namespace_open(server, call, &name)?;
     let warnings = admit::shape(call, &mut object, duplicates)?;
     clean_metadata(call, &mut object);
+    // What the server adds from here on belongs to nobody.
+    let fields = match applied.filter(|_| call.content_type.starts_with("application/apply-patch")) {
+        Some(fields) => Some(fields),
+        None => tracked(call, &object),
+    };
     builtin::prepare_create(kind, &mut object);
     admit::admit_new(server, call, &mut object)?;
     admit::judge(server, call, &object, None)?;
-    match applied.filter(|_| call.content_type.starts_with("application/apply-patch")) {
-        Some(fields) => object["metadata"]["managedFields"] = fields,
-        None => track(call, &mut object),
+    if let Some(fields) = fields {
+        object["metadata"]["managedFields"] = fields;
     }
     Ok((object, warnings))
 }
@@ -96,39 +117,30 @@ pub(crate) fn seconds(now: jiff::Timestamp) -> String {
     whole.to_string()
 }
 
-fn track(call: &Call, object: &mut Value) {
+/// The managed fields of a new object: all that the client gave, but for a status it may not write here.
+fn tracked(call: &Call, object: &Value) -> Option<Value> {
+    let mut given = object.clone();
+    if let Some(map) = given.as_object_mut().filter(|_| call.entry.kind.status) {
+        map.shift_remove("status");
+    }
     let version = call.entry.kind.api_version();
     let by = Manager { name: call.manager(), api_version: &version, subresource: "", now: call.now };
-    merge::track(None, object, call.entry.typed().as_deref(), &by);
+    merge::track(None, &mut given, call.entry.typed().as_deref(), &by);
+    given["metadata"].get("managedFields").cloned()
 }
 
-/// Writes a new object, making up names until one is free.
+/// Writes a new object.
 pub(super) async fn store(server: &Arc<Server>, call: &Call, object: Value) -> Result<Answer, Status> {
     let kind = &call.entry.kind;
-    let generated = object["metadata"]["name"].as_str().is_none_or(str::is_empty);
-    let mut tries = if generated { TRIES } else { 1 };
-    loop {
-        let mut object = object.clone();
-        if generated {
-            let stem = object["metadata"]["generateName"].as_str().unwrap_or_default().to_owned();
-            if stem.is_empty() {
-                let cause = Cause::required("metadata.name", "name or generateName is required");
-                return Err(Status::invalid(&kind.group, &kind.kind, "", vec![cause]));
-            }
-            object["metadata"]["name"] = json!(made_up(&stem));
-        }
-        tries -= 1;
-        match attempt(server, call, &object).await {
-            Err(Failed::Commit(CommitError::Exists)) if tries > 0 => {}
-            Ok(Some(stored)) => return Ok(Answer::created(Content::Stored(stored))),
-            Ok(None) => return Ok(Answer::created(Content::Object(object))),
-            Err(failed) => {
-                let name = object["metadata"]["name"].as_str().unwrap_or_default();
-                return Err(match failed {
-                    Failed::Quota(why) => Status::forbidden(&kind.group, &kind.plural, name, &why),
-                    Failed::Commit(error) => refused(error, &kind.group, &kind.plural, name),
-                });
-            }
+    match attempt(server, call, &object).await {
+        Ok(Some(stored)) => Ok(Answer::created(Content::Stored(stored))),
+        Ok(None) => Ok(Answer::created(Content::Object(object))),
+        Err(failed) => {
+            let name = object["metadata"]["name"].as_str().unwrap_or_default();
+            Err(match failed {
+                Failed::Quota(why) => Status::forbidden(&kind.group, &kind.plural, name, &why),
+                Failed::Commit(error) => refused(error, &kind.group, &kind.plural, name),
+            })
         }
     }
 }

@@ -180,7 +180,11 @@ fn applied(call: &Call, old: Option<&Value>, config: &Value, part: Part) -> Resu
         }
         ApplyError::Typed(why) => Status::unclassified(format!(
             "failed to create typed patch object ({}/{}; {}/{}, Kind={}): {why}",
-            call.path.namespace, call.path.name, kind.group, kind.version, kind.kind
+            config["metadata"]["namespace"].as_str().unwrap_or_default(),
+            call.path.name,
+            kind.group,
+            kind.version,
+            kind.kind
         )),
         ApplyError::Malformed(why) => Status::bad_request(why),
     })

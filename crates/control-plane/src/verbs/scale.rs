@@ -61,8 +61,8 @@ async fn change(
         let scale = make(&scale_of(call, paths, old))?;
         let replicas = replicas(call, &scale)?;
         let mut object = old.clone();
-        let version = scale["metadata"].get("resourceVersion").cloned().unwrap_or(Value::Null);
-        object["metadata"]["resourceVersion"] = version;
+        let version = scale["metadata"].get("resourceVersion").cloned();
+        update::set_or_remove(&mut object["metadata"], "resourceVersion", version);
         set(&mut object, &paths.spec, json!(replicas));
         Ok(Next { object, duplicates: Vec::new(), tracked: false })
     };

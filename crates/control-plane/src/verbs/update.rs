@@ -179,7 +179,8 @@ fn keep_metadata(new: &mut Value, old: &Value) {
     }
 }
 
-fn set_or_remove(object: &mut Value, field: &str, value: Option<Value>) {
+/// Sets a field, or removes it where there is no value.
+pub(crate) fn set_or_remove(object: &mut Value, field: &str, value: Option<Value>) {
     let Some(map) = object.as_object_mut() else { return };
     match value {
         Some(value) => {

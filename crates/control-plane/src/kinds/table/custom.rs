@@ -46,7 +46,7 @@ pub(super) fn row(getters: &[Getter], object: &Value, now: Timestamp) -> Vec<Val
 /// The columns of the definition, without the name should it stand there already.
 fn asked(kind: &Kind) -> &[Column] {
     match kind.columns.as_slice() {
-        [first, rest @ ..] if first.path.is_empty() => rest,
+        [first, rest @ ..] if first.format == "name" => rest,
         all => all,
     }
 }
