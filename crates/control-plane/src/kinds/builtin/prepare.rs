@@ -8,10 +8,26 @@ use crate::kinds::Kind;
 
 /// Built-in resources that count their generations; the others carry none.
 const COUNTED: [&str; 21] = [
-    "pods", "podtemplates", "daemonsets", "deployments", "replicasets", "statefulsets", "cronjobs", "jobs",
-    "ingressclasses", "ingresses", "networkpolicies", "poddisruptionbudgets", "endpointslices", "priorityclasses",
-    "customresourcedefinitions", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
-    "mutatingwebhookconfigurations", "validatingadmissionpolicies", "validatingadmissionpolicybindings",
+    "pods",
+    "podtemplates",
+    "daemonsets",
+    "deployments",
+    "replicasets",
+    "statefulsets",
+    "cronjobs",
+    "jobs",
+    "ingressclasses",
+    "ingresses",
+    "networkpolicies",
+    "poddisruptionbudgets",
+    "endpointslices",
+    "priorityclasses",
+    "customresourcedefinitions",
+    "mutatingadmissionpolicies",
+    "mutatingadmissionpolicybindings",
+    "mutatingwebhookconfigurations",
+    "validatingadmissionpolicies",
+    "validatingadmissionpolicybindings",
     "validatingwebhookconfigurations",
 ];
 
@@ -54,7 +70,10 @@ pub fn prepare_update(kind: &Kind, new: &mut Value, old: &Value) {
 pub fn prepare_status(kind: &Kind, new: &mut Value, old: &Value) {
     let mut result = old.clone();
     let whole_metadata = !kind.builtin
-        || matches!(kind.plural.as_str(), "customresourcedefinitions" | "apiservices" | "validatingadmissionpolicies");
+        || matches!(
+            kind.plural.as_str(),
+            "customresourcedefinitions" | "apiservices" | "validatingadmissionpolicies"
+        );
     if let (Some(kept), Some(given)) = (result["metadata"].as_object_mut(), new["metadata"].as_object()) {
         if !whole_metadata {
             let mut merged = given.clone();
@@ -161,7 +180,9 @@ fn quality(spec: &Value) -> &'static str {
     };
     let kinds = ["cpu", "memory"];
     let asks = |container: &&Value| {
-        kinds.iter().any(|what| amount(container, "requests", what).or(amount(container, "limits", what)).is_some())
+        kinds
+            .iter()
+            .any(|what| amount(container, "requests", what).or(amount(container, "limits", what)).is_some())
     };
     let guaranteed = |container: &&Value| {
         kinds.iter().all(|what| {
@@ -180,10 +201,10 @@ fn quality(spec: &Value) -> &'static str {
 fn claim_namespace(map: &mut Fields) {
     let spec = ensure(map, "spec");
     let finalizers = spec.entry("finalizers").or_insert_with(|| json!([]));
-    if let Value::Array(list) = finalizers {
-        if !list.iter().any(|name| name == "kubernetes") {
-            list.push(json!("kubernetes"));
-        }
+    if let Value::Array(list) = finalizers
+        && !list.iter().any(|name| name == "kubernetes")
+    {
+        list.push(json!("kubernetes"));
     }
 }
 
