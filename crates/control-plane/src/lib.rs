@@ -7,6 +7,13 @@
 pub mod gates;
 pub mod identity;
 pub mod kinds;
+mod loops;
 pub mod merge;
+mod plane;
+mod server;
 pub mod status;
 pub mod store;
+mod verbs;
+pub mod wire;
+
+pub use plane::{Config, ControlPlane, OpenError};

@@ -1,11 +1,36 @@
 //! The shape of an object: one compiled tree serves pruning, defaulting, validation and every merge.
 
+mod default;
+mod embedded;
+mod formats;
+mod lists;
 mod parse;
+mod pattern;
+mod prune;
+mod rules;
+mod scalars;
+mod show;
+mod validate;
+
+#[cfg(test)]
+mod tests;
+
+pub use default::default;
+pub use pattern::pattern;
+pub use prune::prune;
+pub use rules::Rules;
+pub(crate) use rules::field_path;
+pub use show::{canonical, show};
+pub use validate::{validate, validate_with_rules};
 
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 use serde_json::Value;
+
+/// How deep a schema or an object may nest. JSON from the wire stops at 128 levels anyway; a patch can
+/// build deeper ones, and none of them may cost the stack.
+pub const MAX_DEPTH: usize = 128;
 
 /// One node of a schema.
 #[derive(Clone, Debug, Default)]
@@ -89,12 +114,20 @@ pub struct PatchStrategy {
     pub merge_key: Option<String>,
 }
 
+/// A regular expression and the text it was written as.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Pattern {
+    pub text: String,
+    pub regex: regex::Regex,
+}
+
 /// Value validations of one node.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs)]
 pub struct Checks {
     pub format: Option<String>,
-    pub pattern: Option<regex::Regex>,
+    pub pattern: Option<Pattern>,
     pub one_of_values: Option<Vec<Value>>,
     pub minimum: Option<(f64, bool)>,
     pub maximum: Option<(f64, bool)>,

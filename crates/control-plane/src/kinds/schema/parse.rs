@@ -4,9 +4,18 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Additional, Checks, ListType, PatchStrategy, Schema, Type};
+use super::{Additional, Checks, ListType, MAX_DEPTH, PatchStrategy, Pattern, Schema, Type};
 
 pub(super) fn schema(node: &Value) -> Schema {
+    node_at(node, 0)
+}
+
+/// Below [`MAX_DEPTH`] nothing is known; a definition that goes there is refused before it is used.
+fn node_at(node: &Value, depth: usize) -> Schema {
+    if depth >= MAX_DEPTH {
+        return Schema::default();
+    }
+    let schema = |child: &Value| node_at(child, depth + 1);
     let text = |key: &str| node.get(key).and_then(Value::as_str);
     let flag = |key: &str| node.get(key).and_then(Value::as_bool).unwrap_or(false);
     let children = node.get("properties").and_then(Value::as_object);
@@ -16,7 +25,7 @@ pub(super) fn schema(node: &Value) -> Schema {
         properties: children
             .map(|map| map.iter().map(|(name, child)| (name.clone(), Arc::new(schema(child)))).collect())
             .unwrap_or_default(),
-        additional: additional(node),
+        additional: additional(node, schema),
         items: node.get("items").filter(|items| items.is_object()).map(|items| Arc::new(schema(items))),
         required: strings(node.get("required")),
         default: node.get("default").cloned(),
@@ -30,7 +39,7 @@ pub(super) fn schema(node: &Value) -> Schema {
         preserve_unknown: flag("x-kubernetes-preserve-unknown-fields"),
         embedded: flag("x-kubernetes-embedded-resource"),
         int_or_string: flag("x-kubernetes-int-or-string") || text("format") == Some("int-or-string"),
-        checks: checks(node),
+        checks: checks(node, schema),
         rules: node.get("x-kubernetes-validations").and_then(Value::as_array).cloned().unwrap_or_default(),
     }
 }
@@ -47,7 +56,7 @@ fn json_type(name: &str) -> Option<Type> {
     })
 }
 
-fn additional(node: &Value) -> Additional {
+fn additional(node: &Value, schema: impl Fn(&Value) -> Schema) -> Additional {
     match node.get("additionalProperties") {
         Some(Value::Bool(true)) => Additional::Any,
         Some(values @ Value::Object(_)) => Additional::Map(Arc::new(schema(values))),
@@ -69,11 +78,27 @@ fn strings(node: Option<&Value>) -> Vec<String> {
     list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-fn checks(node: &Value) -> Option<Box<Checks>> {
+fn checks(node: &Value, schema: impl Fn(&Value) -> Schema) -> Option<Box<Checks>> {
     const WORDS: [&str; 19] = [
-        "format", "pattern", "enum", "minimum", "maximum", "multipleOf", "minLength", "maxLength", "minItems",
-        "maxItems", "uniqueItems", "minProperties", "maxProperties", "allOf", "anyOf", "oneOf", "not",
-        "exclusiveMinimum", "exclusiveMaximum",
+        "format",
+        "pattern",
+        "enum",
+        "minimum",
+        "maximum",
+        "multipleOf",
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+        "uniqueItems",
+        "minProperties",
+        "maxProperties",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "not",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
     ];
     let map = node.as_object()?;
     if !WORDS.iter().any(|word| map.contains_key(*word)) {
@@ -84,11 +109,11 @@ fn checks(node: &Value) -> Option<Box<Checks>> {
     let strict = |key: &str| node.get(key).and_then(Value::as_bool).unwrap_or(false);
     let many = |key: &str| {
         let list = node.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        list.iter().map(schema).collect::<Vec<_>>()
+        list.iter().map(&schema).collect::<Vec<_>>()
     };
     Some(Box::new(Checks {
         format: node.get("format").and_then(Value::as_str).map(str::to_owned),
-        pattern: node.get("pattern").and_then(Value::as_str).and_then(|p| regex::Regex::new(p).ok()),
+        pattern: text_pattern(node),
         one_of_values: node.get("enum").and_then(Value::as_array).cloned(),
         minimum: number("minimum").map(|bound| (bound, strict("exclusiveMinimum"))),
         maximum: number("maximum").map(|bound| (bound, strict("exclusiveMaximum"))),
@@ -105,4 +130,9 @@ fn checks(node: &Value) -> Option<Box<Checks>> {
         one_of: many("oneOf"),
         not: node.get("not").filter(|not| not.is_object()).map(|not| Box::new(schema(not))),
     }))
+}
+
+fn text_pattern(node: &Value) -> Option<Pattern> {
+    let text = node.get("pattern").and_then(Value::as_str).filter(|text| !text.is_empty())?;
+    Some(Pattern { text: text.to_owned(), regex: super::pattern(text).ok()? })
 }

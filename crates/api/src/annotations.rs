@@ -1,0 +1,24 @@
+//! Annotations and labels that mean something to Terrace.
+
+/// Set to `"true"` on an object, it lets Terrace take over a resource that exists already and is not marked as ours.
+pub const ADOPT: &str = "terrace.dev/adopt";
+
+/// On a Secret, an `AWSProvider` or a `DatabaseClaim`: the namespaces, separated by commas, that may use it.
+///
+/// Without it only the object's own namespace may.
+pub const ALLOW_FROM: &str = "terrace.dev/allow-from";
+
+/// On a `DatabaseClaim` or `DbRoleClaim`: a new value asks for a rotation now; on a `Repository`, for a new deploy key.
+pub const ROTATE: &str = "terrace.dev/rotate";
+
+/// On a `DatabaseClaim` with a canary migration: set to `"true"`, it lets traffic move to the new database.
+pub const APPROVE_MIGRATION: &str = "terrace.dev/approve-migration";
+
+/// On an object whose plan waits for a person: the hash of the plan that is approved.
+pub const APPROVE_PLAN: &str = "terrace.dev/approve-plan";
+
+/// Label on everything made for an `Application`: its name.
+pub const APPLICATION: &str = "iaf.io/application";
+
+/// Label on everything Terrace makes.
+pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";

@@ -1,0 +1,158 @@
+//! CloudNativePG's `Cluster`: a PostgreSQL server with its standbys.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ForeignCondition, LocalRef};
+
+/// What is asked of CloudNativePG.
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[kube(group = "postgresql.cnpg.io", version = "v1", kind = "Cluster", namespaced)]
+#[kube(status = "ClusterStatus", derive = "PartialEq", derive = "Default")]
+#[kube(doc = "A PostgreSQL server with its standbys, as CloudNativePG runs it.")]
+#[kube(printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#)]
+#[kube(printcolumn = r#"{"name":"Instances","type":"integer","jsonPath":".status.instances"}"#)]
+#[kube(printcolumn = r#"{"name":"Ready","type":"integer","jsonPath":".status.readyInstances"}"#)]
+#[kube(printcolumn = r#"{"name":"Status","type":"string","jsonPath":".status.phase"}"#)]
+#[kube(printcolumn = r#"{"name":"Primary","type":"string","jsonPath":".status.currentPrimary"}"#)]
+pub struct ClusterSpec {
+    /// Servers in all; one is the primary.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1))]
+    pub instances: i32,
+    /// Image of the server; its tag is the version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image_name: Option<String>,
+    /// How the first server comes about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bootstrap: Option<Bootstrap>,
+    /// Its disk.
+    #[serde(default)]
+    pub storage: Storage,
+    /// What each server may use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resources: Option<Resources>,
+    /// Settings of the server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub postgresql: Option<PostgresqlSettings>,
+    /// Whether the superuser can log in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enable_superuser_access: Option<bool>,
+    /// Secret with the superuser's login.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub superuser_secret: Option<LocalRef>,
+}
+
+fn one() -> i32 {
+    1
+}
+
+/// How the first server comes about.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Bootstrap {
+    /// It is made anew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initdb: Option<InitDb>,
+}
+
+/// A server that is made anew.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InitDb {
+    /// Database to create.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub database: Option<String>,
+    /// Role that owns it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// Secret with the owner's login. Default: one is made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secret: Option<LocalRef>,
+}
+
+/// A disk.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Storage {
+    /// Its size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<String>,
+    /// Its class.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storage_class: Option<String>,
+}
+
+/// What a server may use.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Resources {
+    /// What it gets for sure.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub requests: BTreeMap<String, Quantity>,
+    /// What it never exceeds.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub limits: BTreeMap<String, Quantity>,
+}
+
+/// Settings of a server.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PostgresqlSettings {
+    /// As in `postgresql.conf`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, String>,
+}
+
+/// What CloudNativePG says of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ClusterStatus {
+    /// Servers in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instances: Option<i32>,
+    /// Servers that take connections.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready_instances: Option<i32>,
+    /// How it stands, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// Why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase_reason: Option<String>,
+    /// Pod that is the primary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current_primary: Option<String>,
+    /// Pod that is to be the primary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_primary: Option<String>,
+    /// Service that leads to the primary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_service: Option<String>,
+    /// Service that leads to the standbys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_service: Option<String>,
+    /// Versions of the Secrets that are in use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secrets_resource_version: Option<SecretsResourceVersion>,
+    /// Conditions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<ForeignCondition>,
+}
+
+/// Versions of the Secrets that are in use.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SecretsResourceVersion {
+    /// Of the owner's login.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub application_secret_version: Option<String>,
+    /// Of the superuser's login.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub superuser_secret_version: Option<String>,
+}

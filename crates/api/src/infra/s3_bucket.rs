@@ -1,0 +1,264 @@
+//! `S3Bucket`: a bucket and its settings.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use kube::{CustomResource, KubeSchema};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{AwsDeletionPolicy, ProviderRef, Tags};
+use crate::{conditions, drift::Drift, rules::unchanging};
+
+/// Keeps a bucket's object until its policy has been carried out.
+pub const S3_BUCKET_FINALIZER: &str = "aws-infra-operator.runner.codes/s3bucket-finalizer";
+
+/// Which bucket, and how it is set up. Settings that are left out are left alone.
+#[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+#[kube(group = "aws-infra-operator.runner.codes", version = "v1alpha1", kind = "S3Bucket", namespaced)]
+#[kube(status = "S3BucketStatus", shortname = "s3", category = "terrace", derive = "PartialEq")]
+#[kube(doc = "A bucket in S3 and its settings.")]
+#[kube(printcolumn = r#"{"name":"Bucket","type":"string","jsonPath":".spec.bucketName"}"#)]
+#[kube(printcolumn = r#"{"name":"Ready","type":"boolean","jsonPath":".status.ready"}"#)]
+#[kube(printcolumn = r#"{"name":"Region","type":"string","jsonPath":".status.region"}"#)]
+#[kube(printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#)]
+pub struct S3BucketSpec {
+    /// Account and region.
+    pub provider_ref: ProviderRef,
+    /// Name of the bucket, which no other bucket in the world may have.
+    #[schemars(length(min = 3, max = 63), regex(pattern = r"^[a-z0-9][a-z0-9.-]*[a-z0-9]$"))]
+    #[x_kube(validation = unchanging("bucketName is immutable: make a new bucket and copy the objects"))]
+    pub bucket_name: String,
+    /// Canned access list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub acl: Option<BucketAcl>,
+    /// Whether old versions of objects are kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub versioning: Option<BucketVersioning>,
+    /// How objects are encrypted at rest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encryption: Option<BucketEncryption>,
+    /// When objects move to cheaper storage or expire.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"]))]
+    #[schemars(length(max = 1000))]
+    pub lifecycle_rules: Vec<LifecycleRule>,
+    /// Which web pages may read and write.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    #[schemars(length(max = 100))]
+    pub cors_rules: Vec<CorsRule>,
+    /// Which ways of making it public are shut.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub public_access_block: Option<PublicAccessBlock>,
+    /// Its tags, beside the provider's.
+    #[serde(default, skip_serializing_if = "Tags::is_empty")]
+    #[schemars(schema_with = "super::reference::tags")]
+    pub tags: Tags,
+    /// What happens to the bucket when this object is deleted.
+    #[serde(default)]
+    pub deletion_policy: AwsDeletionPolicy,
+    /// Whether a bucket that is not empty may be emptied, for ever, in order to delete it.
+    #[serde(default)]
+    pub force_destroy: bool,
+}
+
+/// Canned access lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BucketAcl {
+    /// The owner only.
+    Private,
+    /// The world may read.
+    PublicRead,
+    /// The world may read and write.
+    PublicReadWrite,
+    /// Whoever has an AWS account may read.
+    AuthenticatedRead,
+}
+
+/// Whether old versions of objects are kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BucketVersioning {
+    /// On, or suspended.
+    pub enabled: bool,
+}
+
+/// How objects are encrypted at rest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new("!has(self.kmsKeyID) || self.algorithm == 'aws_kms'").message("kmsKeyID is used with the algorithm aws_kms only"))]
+pub struct BucketEncryption {
+    /// With whose keys.
+    pub algorithm: EncryptionAlgorithm,
+    /// Key of KMS. Default: the account's own for S3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "kmsKeyID")]
+    #[schemars(length(min = 1, max = 2048))]
+    pub kms_key_id: Option<String>,
+}
+
+/// With whose keys objects are encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum EncryptionAlgorithm {
+    /// S3's.
+    #[serde(rename = "AES256")]
+    Aes256,
+    /// KMS's.
+    #[serde(rename = "aws_kms")]
+    AwsKms,
+}
+
+/// When objects move or expire.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LifecycleRule {
+    /// Name of the rule.
+    #[schemars(length(min = 1, max = 255))]
+    pub id: String,
+    /// Whether it is in force.
+    pub enabled: bool,
+    /// Which objects: those whose keys begin so. Default: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 1024))]
+    pub prefix: Option<String>,
+    /// When objects expire.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expiration: Option<LifecycleExpiration>,
+    /// When objects move to other storage.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["storageClass"]))]
+    #[schemars(length(max = 8))]
+    pub transitions: Vec<LifecycleTransition>,
+}
+
+/// When objects expire.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LifecycleExpiration {
+    /// Days after they were written.
+    #[schemars(range(min = 1))]
+    pub days: i32,
+}
+
+/// When objects move to other storage.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LifecycleTransition {
+    /// Days after they were written.
+    #[schemars(range(min = 0))]
+    pub days: i32,
+    /// Where to.
+    pub storage_class: StorageClass,
+}
+
+/// Cheaper storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum StorageClass {
+    /// Minutes to hours to read.
+    Glacier,
+    /// Hours to read.
+    DeepArchive,
+    /// S3 decides by use.
+    IntelligentTiering,
+    /// Seldom read.
+    StandardIa,
+    /// Seldom read, in one zone.
+    #[serde(rename = "ONEZONE_IA")]
+    OneZoneIa,
+}
+
+/// Which web pages may do what.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CorsRule {
+    /// Where the pages come from.
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    #[schemars(length(min = 1, max = 100))]
+    pub allowed_origins: Vec<String>,
+    /// What they may do.
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    #[schemars(length(min = 1, max = 5))]
+    pub allowed_methods: Vec<CorsMethod>,
+    /// Which headers they may send.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    #[schemars(length(max = 100))]
+    pub allowed_headers: Vec<String>,
+    /// Which headers they may read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    #[schemars(length(max = 100))]
+    pub expose_headers: Vec<String>,
+    /// How long browsers remember the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub max_age_seconds: Option<i32>,
+}
+
+/// What a web page may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum CorsMethod {
+    /// Read.
+    Get,
+    /// Write.
+    Put,
+    /// Write by form.
+    Post,
+    /// Delete.
+    Delete,
+    /// Ask.
+    Head,
+}
+
+/// Which ways of making a bucket public are shut.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PublicAccessBlock {
+    /// Refuse new public access lists.
+    #[serde(default)]
+    pub block_public_acls: bool,
+    /// Ignore public access lists.
+    #[serde(default)]
+    pub ignore_public_acls: bool,
+    /// Refuse new public policies.
+    #[serde(default)]
+    pub block_public_policy: bool,
+    /// Ignore public policies for other accounts.
+    #[serde(default)]
+    pub restrict_public_buckets: bool,
+}
+
+/// How the bucket stands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct S3BucketStatus {
+    /// Whether it is there and set up.
+    #[serde(default)]
+    pub ready: bool,
+    /// Its ARN.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arn: Option<String>,
+    /// Region it is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub region: Option<String>,
+    /// Host under which its objects are reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bucket_domain_name: Option<String>,
+    /// When it was last compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_sync_time: Option<Time>,
+    /// What differed from the spec when it was last compared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub drift: Vec<Drift>,
+    /// The generation of the spec that this status speaks of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// What it says of itself: `Ready`, `Reconciling`, `Stalled`, and what its kind adds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "conditions::schema")]
+    pub conditions: Vec<Condition>,
+}

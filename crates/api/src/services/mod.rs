@@ -1,0 +1,5 @@
+//! Managed services (`iaf.io`).
+
+mod managed_service;
+
+pub use managed_service::*;

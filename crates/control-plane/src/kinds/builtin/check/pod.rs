@@ -1,0 +1,123 @@
+//! Rules of pods and of everything that makes them.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use super::Causes;
+use crate::kinds::builtin::fields::{at, list, text};
+use crate::status::Cause;
+
+const POLICIES: [&str; 3] = ["Always", "OnFailure", "Never"];
+const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
+const CHANGEABLE: &str = "pod updates may not change fields other than `spec.containers[*].image`,\
+     `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing \
+     tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
+
+/// A pod of its own.
+pub(super) fn pod(causes: &mut Causes, object: &Value, old: Option<&Value>) {
+    pod_spec(causes, at(object, &["spec"]).unwrap_or(&Value::Null), "spec", &[]);
+    if let Some(old) = old {
+        if frozen(&object["spec"], &old["spec"]) != frozen(&old["spec"], &old["spec"]) {
+            causes.add(Cause::forbidden("spec", CHANGEABLE));
+        }
+    }
+}
+
+/// The part of a pod's spec that never changes; container images are read from `old` by place.
+fn frozen(spec: &Value, old: &Value) -> Value {
+    let mut spec = spec.clone();
+    for lists in ["containers", "initContainers"] {
+        let images: Vec<Value> = list(old, &[lists]).iter().map(|container| container["image"].clone()).collect();
+        let containers = spec.get_mut(lists).and_then(Value::as_array_mut);
+        for (container, image) in containers.into_iter().flatten().zip(images) {
+            container["image"] = image;
+        }
+    }
+    if let Some(map) = spec.as_object_mut() {
+        for key in ["activeDeadlineSeconds", "tolerations", "schedulingGates"] {
+            map.shift_remove(key);
+        }
+        let negative = old["terminationGracePeriodSeconds"].as_i64().is_some_and(|seconds| seconds < 0);
+        if negative && map.get("terminationGracePeriodSeconds") == Some(&json!(1)) {
+            map.insert("terminationGracePeriodSeconds".into(), old["terminationGracePeriodSeconds"].clone());
+        }
+    }
+    spec
+}
+
+/// A pod's spec at `path`. `more` names volumes that come from elsewhere, as a StatefulSet's claims do.
+pub(super) fn pod_spec(causes: &mut Causes, spec: &Value, path: &str, more: &[String]) {
+    let mut volumes: HashSet<&str> = more.iter().map(String::as_str).collect();
+    for (place, volume) in list(spec, &["volumes"]).iter().enumerate() {
+        let name = format!("{path}.volumes[{place}].name");
+        causes.label(name.clone(), volume.get("name"));
+        if !text(volume, &["name"]).is_empty() && !volumes.insert(text(volume, &["name"])) {
+            causes.add(Cause::duplicate(name, &volume["name"]));
+        }
+    }
+    if list(spec, &["containers"]).is_empty() {
+        causes.add(Cause::required(format!("{path}.containers"), ""));
+    }
+    let mut names = HashSet::new();
+    for lists in ["containers", "initContainers", "ephemeralContainers"] {
+        for (place, container) in list(spec, &[lists]).iter().enumerate() {
+            let path = format!("{path}.{lists}[{place}]");
+            causes.label(format!("{path}.name"), container.get("name"));
+            if !text(container, &["name"]).is_empty() && !names.insert(text(container, &["name"])) {
+                causes.add(Cause::duplicate(format!("{path}.name"), &container["name"]));
+            }
+            causes.require(format!("{path}.image"), container.get("image"), "");
+            ports(causes, container, &path);
+            mounts(causes, container, &path, &volumes);
+            resources(causes, container, &path);
+        }
+    }
+    causes.one_of(format!("{path}.restartPolicy"), at(spec, &["restartPolicy"]), &POLICIES);
+}
+
+fn ports(causes: &mut Causes, container: &Value, path: &str) {
+    let mut names = HashSet::new();
+    for (place, port) in list(container, &["ports"]).iter().enumerate() {
+        let path = format!("{path}.ports[{place}]");
+        let name = text(port, &["name"]);
+        if !name.is_empty() && !names.insert(name) {
+            causes.add(Cause::duplicate(format!("{path}.name"), &port["name"]));
+        }
+        if let Some(number) = port.get("containerPort") {
+            causes.port(format!("{path}.containerPort"), number);
+        }
+        causes.one_of(format!("{path}.protocol"), port.get("protocol"), &PROTOCOLS);
+    }
+}
+
+fn mounts(causes: &mut Causes, container: &Value, path: &str, volumes: &HashSet<&str>) {
+    let mut places = HashSet::new();
+    for (place, mount) in list(container, &["volumeMounts"]).iter().enumerate() {
+        let path = format!("{path}.volumeMounts[{place}]");
+        let name = text(mount, &["name"]);
+        if !volumes.contains(name) {
+            causes.add(Cause::of("FieldValueNotFound", format!("{path}.name"), format!("Not found: {name:?}")));
+        }
+        let target = text(mount, &["mountPath"]);
+        if !target.is_empty() && !places.insert(target) {
+            causes.invalid(format!("{path}.mountPath"), &mount["mountPath"], "must be unique");
+        }
+    }
+}
+
+/// Nobody may ask for more than the limit.
+fn resources(causes: &mut Causes, container: &Value, path: &str) {
+    let requests = at(container, &["resources", "requests"]).and_then(Value::as_object);
+    for (name, request) in requests.into_iter().flatten() {
+        let limit = at(container, &["resources", "limits", name]);
+        let amount = crate::kinds::builtin::quantity::nanos;
+        if let (Some(asked), Some(limit)) = (amount(request), limit) {
+            if amount(limit).is_some_and(|most| asked > most) {
+                let limit = limit.as_str().map_or_else(|| limit.to_string(), str::to_owned);
+                let why = format!("must be less than or equal to {name} limit of {limit}");
+                causes.invalid(format!("{path}.resources.requests"), request, &why);
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What clients do to pods beside writing them, and the addresses of services.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use super::update::{self, Next, Part};
+use super::{Answer, Call, Content, body, delete};
+use crate::server::Server;
+use crate::status::{Cause, Reason, Status};
+
+/// `pods/binding`: names the node a pod runs on, once.
+pub(super) async fn bind(server: &Arc<Server>, call: &Call) -> Result<Answer, Status> {
+    let binding = body::document(call)?.value;
+    let node = binding["target"]["name"].as_str().unwrap_or_default().to_owned();
+    if node.is_empty() {
+        let cause = Cause::required("target.name", "");
+        return Err(Status::invalid("", "Binding", &call.path.name, vec![cause]));
+    }
+    let make = |old: &Value| {
+        if let Some(there) = old["spec"]["nodeName"].as_str().filter(|there| !there.is_empty()) {
+            return Err(call.conflict(&format!("pod {} is already assigned to node {there:?}", call.path.name)));
+        }
+        let mut object = old.clone();
+        object["spec"]["nodeName"] = json!(node);
+        Ok(Next { object, duplicates: Vec::new(), tracked: false })
+    };
+    update::change(server, call, Part::Main, &make).await?;
+    let done = json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201 });
+    Ok(Answer::created(Content::Other(done)))
+}
+
+/// `pods/eviction`: a deletion that a disruption budget may refuse.
+pub(super) async fn evict(server: &Arc<Server>, call: &Call) -> Result<Answer, Status> {
+    let eviction = body::document(call)?.value;
+    let pod = server.store.get(&call.key()).ok_or_else(|| call.not_found())?;
+    for budget in server.objects("poddisruptionbudgets.policy", Some(&call.path.namespace)) {
+        let selector = crate::gates::selector::LabelSelector::from_json(&budget["spec"]["selector"]);
+        let meant = selector.is_ok_and(|selector| selector.matches(&|key| pod.facts().label(key)));
+        if meant && budget["status"]["disruptionsAllowed"].as_i64().unwrap_or(0) <= 0 {
+            let message = "Cannot evict pod as it would violate the pod's disruption budget.";
+            return Err(Status::new(StatusCode::TOO_MANY_REQUESTS, Reason::TooManyRequests, message));
+        }
+    }
+    let mut call = call.clone();
+    call.path.subresource.clear();
+    call.body = eviction["deleteOptions"].as_object().map(|o| json!(o).to_string()).unwrap_or_default().into();
+    call.content_type = "application/json".into();
+    delete::one(server, &call).await?;
+    let done = json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201 });
+    Ok(Answer::created(Content::Other(done)))
+}
+
+/// Gives a service its address: one of the loopback network, so that it can be reached on one machine.
+/// Headless and external services have none.
+pub(crate) fn cluster_address(server: &Server, service: &mut Value) -> Result<(), Status> {
+    let spec = &mut service["spec"];
+    if spec["type"] == "ExternalName" || spec["clusterIP"].as_str().is_some_and(|address| !address.is_empty()) {
+        return Ok(());
+    }
+    let taken: HashSet<String> = server
+        .objects("services", None)
+        .iter()
+        .filter_map(|other| other["spec"]["clusterIP"].as_str().map(str::to_owned))
+        .collect();
+    let free = (0..=255u8).flat_map(|high| (1..=254u8).map(move |low| format!("127.96.{high}.{low}")));
+    let address = free.skip(1).find(|address| !taken.contains(address));
+    let Some(address) = address else {
+        return Err(Status::internal("no address is left for another service: 127.96.0.0/16 is used up"));
+    };
+    spec["clusterIPs"] = json!([address]);
+    spec["clusterIP"] = json!(address);
+    Ok(())
+}
