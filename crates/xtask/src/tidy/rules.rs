@@ -197,6 +197,7 @@ fn is_root(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').collect();
     match parts.as_slice() {
         [.., "src", "lib.rs" | "main.rs"] | [.., "build.rs"] | [.., "src", "bin", _] => true,
+        [.., "tests" | "benches", _, "main.rs"] => true,
         [.., folder, _] => {
             ["tests", "benches", "examples", "fuzz_targets"].contains(folder) && !path.contains("/src/")
         }
