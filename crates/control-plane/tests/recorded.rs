@@ -100,7 +100,14 @@ fn normal(value: &Value) -> Value {
             }
             json!(sorted)
         }
-        Value::Array(list) => list.iter().map(normal).collect(),
+        Value::Array(list) => {
+            let mut list: Vec<Value> = list.iter().map(normal).collect();
+            // Managed fields stand in the order of their times, which are another's on every run.
+            if list.iter().any(|entry| entry.get("fieldsV1").is_some()) {
+                list.sort_by_key(|entry| (entry["operation"].to_string(), entry["manager"].to_string(), entry["subresource"].to_string()));
+            }
+            Value::Array(list)
+        }
         Value::String(text) => json!(shortened(text)),
         other => other.clone(),
     }

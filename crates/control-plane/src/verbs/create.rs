@@ -120,8 +120,9 @@ pub(crate) fn seconds(now: jiff::Timestamp) -> String {
 /// The managed fields of a new object: all that the client gave, but for a status it may not write here.
 fn tracked(call: &Call, object: &Value) -> Option<Value> {
     let mut given = object.clone();
-    if let Some(map) = given.as_object_mut().filter(|_| call.entry.kind.status) {
-        map.shift_remove("status");
+    let apart = call.entry.kind.status;
+    if let Some(map) = given.as_object_mut() {
+        map.retain(|key, value| !(apart && key == "status") && value.as_object().is_none_or(|map| !map.is_empty()));
     }
     let version = call.entry.kind.api_version();
     let by = Manager { name: call.manager(), api_version: &version, subresource: "", now: call.now };
