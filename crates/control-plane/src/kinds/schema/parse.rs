@@ -80,9 +80,25 @@ fn strings(node: Option<&Value>) -> Vec<String> {
 
 fn checks(node: &Value, schema: impl Fn(&Value) -> Schema) -> Option<Box<Checks>> {
     const WORDS: [&str; 19] = [
-        "format", "pattern", "enum", "minimum", "maximum", "multipleOf", "minLength", "maxLength", "minItems",
-        "maxItems", "uniqueItems", "minProperties", "maxProperties", "allOf", "anyOf", "oneOf", "not",
-        "exclusiveMinimum", "exclusiveMaximum",
+        "format",
+        "pattern",
+        "enum",
+        "minimum",
+        "maximum",
+        "multipleOf",
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+        "uniqueItems",
+        "minProperties",
+        "maxProperties",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "not",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
     ];
     let map = node.as_object()?;
     if !WORDS.iter().any(|word| map.contains_key(*word)) {
