@@ -63,11 +63,7 @@ impl Cause {
     /// A value outside a closed list; `supported` is printed in the order given.
     pub fn not_supported(field: impl Into<String>, value: &Value, supported: &[&str]) -> Self {
         let list = supported.iter().map(|s| format!("{s:?}")).collect::<Vec<_>>().join(", ");
-        Self::of(
-            "FieldValueNotSupported",
-            field,
-            format!("Unsupported value: {value}: supported values: {list}"),
-        )
+        Self::of("FieldValueNotSupported", field, format!("Unsupported value: {value}: supported values: {list}"))
     }
     /// A value longer than it may be.
     pub fn too_long(field: impl Into<String>, max: usize) -> Self {
@@ -127,8 +123,7 @@ impl Status {
     }
     /// 409: somebody was faster, or a precondition does not hold.
     pub fn conflict(group: &str, plural: &str, name: &str, why: &str) -> Self {
-        let message =
-            format!("Operation cannot be fulfilled on {} {name:?}: {why}", qualified(plural, group));
+        let message = format!("Operation cannot be fulfilled on {} {name:?}: {why}", qualified(plural, group));
         Self::new(StatusCode::CONFLICT, Reason::Conflict, message).about(group, plural, name)
     }
     /// 403: `configmaps "x" is forbidden: <why>`.

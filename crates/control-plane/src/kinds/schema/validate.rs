@@ -12,7 +12,7 @@ use crate::status::Cause;
 
 /// Everything that is wrong with an object, in a stable order: shape and values, embedded resources, then
 /// lists that must not repeat themselves. Given the old object, what did not change is not held against
-/// the new one.
+/// the new one, except in embedded resources.
 pub fn validate(schema: &Schema, value: &Value, old: Option<&Value>) -> Vec<Cause> {
     let mut walk = Walk { path: String::new(), depth: 0 };
     let mut causes = walk.node(schema, value, old).causes;

@@ -273,9 +273,19 @@ fn binary(operator: &str, left: &Shape, right: &Shape) -> Result<Shape, String> 
             let known = left.scalar().or(right.scalar());
             Ok(known.map_or_else(|| if left.composite() { Shape::Other } else { Shape::Any }, Shape::Scalar))
         }
+        // Numbers of different types have an order, but are never declared equal.
+        operators::LESS | operators::LESS_EQUALS | operators::GREATER | operators::GREATER_EQUALS
+            if numeric(left) && numeric(right) =>
+        {
+            Ok(Shape::Scalar("bool"))
+        }
         _ if differ => Err(unmatched(operator, &[left.clone(), right.clone()])),
         _ => Ok(Shape::Scalar("bool")),
     }
+}
+
+fn numeric(shape: &Shape) -> bool {
+    matches!(shape.scalar(), Some("int" | "uint" | "double"))
 }
 
 fn unmatched(operator: &str, sides: &[Shape]) -> String {

@@ -110,6 +110,8 @@ proptest! {
 
     #[test]
     fn nothing_is_held_against_an_unchanged_object(schema in schema_value(), value in json_value()) {
+        // Embedded resources are checked like new ones, always.
+        prop_assume!(!schema.to_string().contains("embedded-resource"));
         prop_assert!(validate(&Schema::parse(&schema), &value, Some(&value)).is_empty());
     }
 

@@ -102,7 +102,7 @@ fn expressions_mean_what_they_mean_in_kubernetes() {
         "!(false && 1 / 0 == 1)",
         "[1, 2, 3].exists(x, [4, 5].all(y, y > x))",
         "{'a': 1}.a == 1 && {'a': 1, 'b': 2}.size() == 2",
-        "1 == 1.0",
+        "1 < 1.5 && dyn(1) == 1.0",
         "'a' < 'b'",
         "self.list.map(x, {'v': x}).all(o, o.v > 0)",
     ];
@@ -299,6 +299,15 @@ fn rules_that_nest_or_chain_without_end_are_refused() {
         schema["x-kubernetes-validations"] = json!([{ "rule": rule }]);
         let causes = Rules::compile(&schema).expect_err("too deep, or too long");
         assert_eq!(causes.len(), 1);
+    }
+}
+
+#[test]
+fn the_deepest_rule_that_is_accepted_can_be_asked() {
+    let sum = format!("{}0 == 190", "1 + ".repeat(190));
+    let turned = format!("{}true{}", "!(".repeat(40), ")".repeat(40));
+    for rule in [sum, turned] {
+        assert_eq!(asked(json!({ "rule": rule }), json!({ "n": 1 }), None), Vec::<String>::new());
     }
 }
 
