@@ -54,7 +54,9 @@ fn kind(crd: &Value, version: &Value, schema: Option<&Value>) -> Kind {
         status: version.pointer("/subresources/status").is_some_and(|status| !status.is_null()),
         scale: version.pointer("/subresources/scale").filter(|scale| scale.is_object()).map(scale),
         columns: columns(version),
-        selectable: selectable.map(|field| text(field, "/jsonPath").trim_start_matches('.').to_owned()).collect(),
+        selectable: selectable
+            .map(|field| text(field, "/jsonPath").trim_start_matches('.').to_owned())
+            .collect(),
         builtin: false,
     }
 }
