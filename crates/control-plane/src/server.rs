@@ -138,7 +138,11 @@ impl Server {
 
     /// The user behind a token, and the audiences it is good for. The account and the object it is bound to must
     /// still be there.
-    pub(crate) fn authenticate(&self, token: &str, audiences: &[String]) -> Result<(User, Vec<String>), String> {
+    pub(crate) fn authenticate(
+        &self,
+        token: &str,
+        audiences: &[String],
+    ) -> Result<(User, Vec<String>), String> {
         let invalid = || "invalid bearer token".to_owned();
         let claims = self.tokens.verify(token, audiences, self.now()).map_err(|_| invalid())?;
         let there = |storage: &str, name: &str, uid: &str| {

@@ -111,7 +111,8 @@ fn string(value: &str) -> String {
 
 /// Whether every parser reads the bare text as this string.
 fn is_plain(value: &str) -> bool {
-    let starts_plain = value.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_' || c == '/' || c == '$');
+    let starts_plain =
+        value.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_' || c == '/' || c == '$');
     starts_plain
         && !WORDS.contains(&value.to_lowercase().as_str())
         && !value.ends_with([' ', ':'])

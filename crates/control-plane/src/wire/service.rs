@@ -169,14 +169,19 @@ impl ApiService {
         };
         scope(entry.kind.namespaced, &path)?;
         let body = whole(body).await?;
-        let text = |name| parts.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
+        let text = |name| {
+            parts.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default()
+        };
         let call = Call {
             user,
             entry: entry.clone(),
             path,
             query,
             accept: accept(&parts.headers),
-            content_type: Some(text(CONTENT_TYPE)).filter(|t| !t.is_empty()).unwrap_or("application/json").to_owned(),
+            content_type: Some(text(CONTENT_TYPE))
+                .filter(|t| !t.is_empty())
+                .unwrap_or("application/json")
+                .to_owned(),
             agent: agent(text(USER_AGENT)),
             body,
             now: self.server.now(),
