@@ -378,7 +378,9 @@ fn has_no_nul(value: &str) -> bool {
 }
 
 fn is_login(value: &str) -> bool {
-    has_no_nul(value) && value.len() > SUFFIX && [Side::A, Side::B].iter().any(|s| value.ends_with(s.suffix()))
+    has_no_nul(value)
+        && value.len() > SUFFIX
+        && [Side::A, Side::B].iter().any(|s| value.ends_with(s.suffix()))
 }
 
 fn is_span(value: &str) -> bool {
