@@ -91,7 +91,8 @@ fn every_name_keeps_its_rule() {
 
 #[test]
 fn the_longest_name_is_counted_in_bytes() {
-    let table: &[(&str, fn(&str) -> String, usize)] = &[
+    type Row = (&'static str, fn(&str) -> String, usize);
+    let table: &[Row] = &[
         ("label", told::<Label>, 63),
         ("object name", told::<ObjectName>, 253),
         ("database name", told::<DatabaseName>, 63),
