@@ -560,7 +560,7 @@ fn kinds_carry_what_discovery_and_tables_need() {
     );
     let kinds = kinds(&crd);
     let [stable, beta] = kinds.as_slice() else { panic!("unserved versions are not served") };
-    assert!(stable.storage_version && stable.rules.is_none() && stable.deprecation.is_none());
+    assert!(stable.storage_version && stable.deprecation.is_none());
     assert_eq!(
         stable.kind.verbs,
         ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
