@@ -109,6 +109,11 @@ fn a_document_cannot_blow_itself_up() {
     for open in ["[", "{a: ", "- ", "{\"a\":", "? "] {
         assert!(from_yaml(open.repeat(100_000).as_bytes()).is_err(), "{open}");
     }
+    let shouts = format!("a: &a {}\nl:\n{}", "x".repeat(1_000_000), "- *a\n".repeat(1000));
+    assert_eq!(from_yaml(shouts.as_bytes()), Err("yaml: document contains excessive aliasing".to_owned()));
+    let anchors = (0..100).map(|step| format!("&a{step} [")).collect::<String>();
+    let nested = format!("{anchors}{}{}", "x".repeat(1_000_000), "]".repeat(100));
+    assert_eq!(from_yaml(nested.as_bytes()), Err("yaml: document contains excessive aliasing".to_owned()));
     let many = "a: &a {b: c}\nlist:\n".to_owned() + &"- *a\n".repeat(5000);
     assert!(from_yaml(many.as_bytes()).is_ok(), "honest aliases pass");
 }

@@ -292,7 +292,7 @@ fn escaped(letter: char) -> String {
             let code = u32::from(letter);
             return match code {
                 ..=0xFF => format!("\\x{code:02X}"),
-                ..=0xFFFF => format!("\\u{code:04X}"),
+                0x100..=0xFFFF => format!("\\u{code:04X}"),
                 _ => format!("\\U{code:08X}"),
             };
         }
