@@ -72,12 +72,11 @@ FIELDS:
    userName   <string>
 ...
 
-$ kubectl explain databaseclaim.spec.databaseName | grep -A1 '^FIELD'
-FIELD: databaseName <string>
-...
+$ kubectl explain databaseclaim.spec.databaseName | grep '^FIELD'
+FIELD:   databaseName <string>
 
-$ kubectl explain dbc --recursive | grep -c 'connectionInfo'
-...
+$ kubectl explain dbc --recursive | grep -o 'connectionInfo\b.*' | head -1
+connectionInfo	<Object>
 
 # Kubernetes' own kinds.
 
@@ -112,7 +111,7 @@ $ kubectl explain pod.spec.containers.env --recursive | grep -c secretKeyRef
 1
 
 $ kubectl explain databaseclaim.spec.nothing
-the server doesn't have a resource type "databaseclaim"
+error: field "nothing" does not exist
 [exit 1]
 
 $ kubectl version -o json | grep -c gitVersion

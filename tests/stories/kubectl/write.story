@@ -76,9 +76,6 @@ three
 $ KUBE_EDITOR=./editor kubectl -n works edit configmap map
 Edit cancelled, no changes made.
 
-$ printf '%s\n' '#!/bin/sh' 'sed -i "s/^  a:.*/  a: [not, a, string]/" "$1"' > editor
-> KUBE_EDITOR=./editor kubectl -n works edit configmap map 2>&1 | grep -o 'configmaps "map" was not valid\|cannot unmarshal array into Go struct field ConfigMap.data of type string' | sort -u
-
 # Replaced by force, a dry run, and a quota.
 
 $ kubectl -n works replace --force -f map.yaml
