@@ -32,6 +32,7 @@ $ kubectl api-resources --namespaced=false --api-group=apiextensions.k8s.io
 NAME   SHORTNAMES   APIVERSION   NAMESPACED   KIND
 customresourcedefinitions   crd,crds   apiextensions.k8s.io/v1   false   CustomResourceDefinition
 
+@ kubectl >= 1.27
 $ kubectl api-resources --verbs=list,watch --api-group=coordination.k8s.io -o wide
 NAME   SHORTNAMES   APIVERSION   NAMESPACED   KIND   VERBS   CATEGORIES
 leases   coordination.k8s.io/v1   true   Lease   create,delete,deletecollection,get,list,patch,update,watch
