@@ -88,6 +88,11 @@ impl Server {
         policy
     }
 
+    /// Whether a custom kind's definition is there.
+    pub(crate) fn defines(&self, storage: &str) -> bool {
+        self.store.get(&key(DEFINITIONS, "", storage)).is_some()
+    }
+
     /// All objects of one storage, parsed.
     pub(crate) fn objects(&self, storage: &str, namespace: Option<&str>) -> Vec<Value> {
         self.stored(storage, namespace).iter().map(|stored| stored.value()).collect()
@@ -133,7 +138,11 @@ impl Server {
 
     /// The user behind a token, and the audiences it is good for. The account and the object it is bound to must
     /// still be there.
-    pub(crate) fn authenticate(&self, token: &str, audiences: &[String]) -> Result<(User, Vec<String>), String> {
+    pub(crate) fn authenticate(
+        &self,
+        token: &str,
+        audiences: &[String],
+    ) -> Result<(User, Vec<String>), String> {
         let invalid = || "invalid bearer token".to_owned();
         let claims = self.tokens.verify(token, audiences, self.now()).map_err(|_| invalid())?;
         let there = |storage: &str, name: &str, uid: &str| {

@@ -30,6 +30,7 @@ async fn apply(plane: &ControlPlane, name: &str, body: Bytes) -> anyhow::Result<
     if response.status().is_success() {
         return Ok(());
     }
-    let bytes = response.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+    let bytes =
+        response.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     bail!("the control plane refused it: {}", String::from_utf8_lossy(&bytes))
 }

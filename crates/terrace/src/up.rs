@@ -80,9 +80,13 @@ async fn bind(port: u16, flag: &str) -> anyhow::Result<TcpListener> {
     match TcpListener::bind(("127.0.0.1", port)).await {
         Ok(listener) => Ok(listener),
         Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
-            bail!("port {port} is taken by another process; choose another with {flag} PORT ({flag} 0 takes a free one)")
+            bail!(
+                "port {port} is taken by another process; choose another with {flag} PORT ({flag} 0 takes a free one)"
+            )
         }
-        Err(error) => Err(error).with_context(|| format!("cannot listen on port {port}; choose another with {flag}")),
+        Err(error) => {
+            Err(error).with_context(|| format!("cannot listen on port {port}; choose another with {flag}"))
+        }
     }
 }
 

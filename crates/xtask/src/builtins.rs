@@ -18,8 +18,10 @@ const OUTPUT: &str = "crates/control-plane/src/kinds/builtin/definitions.json.gz
 const META: [&str; 7] =
     ["DeleteOptions", "Status", "APIResourceList", "APIGroup", "APIGroupList", "APIVersions", "WatchEvent"];
 /// Defaults that apply needs to tell list elements apart; the published document leaves them out.
-const KEY_DEFAULTS: [(&str, &str, &str); 2] =
-    [("io.k8s.api.core.v1.ContainerPort", "protocol", "TCP"), ("io.k8s.api.core.v1.ServicePort", "protocol", "TCP")];
+const KEY_DEFAULTS: [(&str, &str, &str); 2] = [
+    ("io.k8s.api.core.v1.ContainerPort", "protocol", "TCP"),
+    ("io.k8s.api.core.v1.ServicePort", "protocol", "TCP"),
+];
 
 /// `cargo xtask builtins <swagger.json>`: writes the data file anew.
 pub fn run(args: &[String]) -> Result<()> {
@@ -73,7 +75,8 @@ fn roots(all: &Map<String, Value>, kinds: &str) -> Result<Vec<String>> {
             wanted.push((row[0].into(), format!("{}List", row[2])));
         }
         for sub in row[7].split(',') {
-            if let Some((api_version, kind)) = sub.splitn(3, ':').nth(2).and_then(|gvk| gvk.rsplit_once('/')) {
+            if let Some((api_version, kind)) = sub.splitn(3, ':').nth(2).and_then(|gvk| gvk.rsplit_once('/'))
+            {
                 wanted.push((api_version.into(), kind.into()));
             }
         }
@@ -124,13 +127,9 @@ fn references(node: &Value, found: &mut Vec<String>) {
 
 /// Kinds like DeleteOptions exist in every group; only the served groups are kept.
 fn keep_groups(definition: &mut Value, groups: &BTreeSet<String>) {
-    if let Some(list) = definition["x-kubernetes-group-version-kind"].as_array_mut() {
-        if list.len() > 1 {
-            list.retain(|gvk| gvk["group"].as_str().is_some_and(|group| groups.contains(group)));
-        }
-    }
-    if definition["x-kubernetes-group-version-kind"].is_null() {
-        definition.as_object_mut().map(|map| map.shift_remove("x-kubernetes-group-version-kind"));
+    let list = definition.get_mut("x-kubernetes-group-version-kind").and_then(Value::as_array_mut);
+    if let Some(list) = list.filter(|list| list.len() > 1) {
+        list.retain(|gvk| gvk["group"].as_str().is_some_and(|group| groups.contains(group)));
     }
 }
 
@@ -190,7 +189,8 @@ mod tests {
     #[test]
     fn only_what_is_served_and_reached_is_kept() {
         let text = text(&generate(&swagger(), KINDS).expect("generates"));
-        let names: Vec<&str> = text.lines().filter_map(|line| line.split_once('\t')).map(|(name, _)| name).collect();
+        let names: Vec<&str> =
+            text.lines().filter_map(|line| line.split_once('\t')).map(|(name, _)| name).collect();
         assert!(names.is_sorted());
         assert!(names.contains(&"a.Spec") && names.contains(&"z.Review"));
         assert!(!names.contains(&"a.Unused"));

@@ -14,8 +14,6 @@ use super::{Kind, builtin};
 pub struct Entry {
     /// Names, verbs, subresources.
     pub kind: Arc<Kind>,
-    /// CEL rules of a custom resource.
-    pub rules: Option<Arc<Rules>>,
     /// The schema as its CustomResourceDefinition wrote it, for the OpenAPI documents.
     pub raw_schema: Option<Arc<Value>>,
     /// Said to clients on every request, where the version is deprecated.
@@ -23,6 +21,7 @@ pub struct Entry {
     /// `apiVersion` in which the objects lie in the store.
     pub stored_as: String,
     typed: OnceLock<Option<Arc<Schema>>>,
+    rules: OnceLock<Option<Rules>>,
 }
 
 impl Entry {
@@ -32,7 +31,21 @@ impl Entry {
             "events" => "v1".to_owned(),
             _ => kind.api_version(),
         };
-        Self { kind: Arc::new(kind), rules: None, raw_schema: None, deprecation: None, stored_as, typed: OnceLock::new() }
+        Self {
+            kind: Arc::new(kind),
+            raw_schema: None,
+            deprecation: None,
+            stored_as,
+            typed: OnceLock::new(),
+            rules: OnceLock::new(),
+        }
+    }
+
+    /// The CEL rules of a custom resource, compiled when its first object is judged: most kinds are never used.
+    pub fn rules(&self) -> Option<&Rules> {
+        // A definition whose rules do not compile was never accepted.
+        let compile = || self.raw_schema.as_ref().and_then(|schema| Rules::compile(schema).ok().flatten());
+        self.rules.get_or_init(compile).as_ref()
     }
 
     /// The shape of a whole object, `metadata` included: what merges and field ownership follow.
@@ -136,11 +149,11 @@ fn compile(definition: &Value) -> Vec<Arc<Entry>> {
     let entry = |custom: custom::Custom| {
         Arc::new(Entry {
             raw_schema: raw(&custom.kind.version),
-            rules: custom.rules,
             deprecation: custom.deprecation,
             stored_as: stored_as.clone(),
             kind: Arc::new(custom.kind),
             typed: OnceLock::new(),
+            rules: OnceLock::new(),
         })
     };
     custom::kinds(definition).into_iter().filter(|custom| custom.served).map(entry).collect()

@@ -16,16 +16,42 @@ use super::{Kind, Subresource};
 
 /// Built-in groups in the order of the original's priorities.
 const GROUPS: [&str; 16] = [
-    "apiregistration.k8s.io", "apps", "events.k8s.io", "authentication.k8s.io", "authorization.k8s.io",
-    "autoscaling", "batch", "networking.k8s.io", "policy", "rbac.authorization.k8s.io", "storage.k8s.io",
-    "admissionregistration.k8s.io", "apiextensions.k8s.io", "scheduling.k8s.io", "coordination.k8s.io",
+    "apiregistration.k8s.io",
+    "apps",
+    "events.k8s.io",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "autoscaling",
+    "batch",
+    "networking.k8s.io",
+    "policy",
+    "rbac.authorization.k8s.io",
+    "storage.k8s.io",
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "scheduling.k8s.io",
+    "coordination.k8s.io",
     "discovery.k8s.io",
 ];
 
 /// Paths that are there whatever is served.
 const FIXED_PATHS: [&str; 16] = [
-    "/.well-known/openid-configuration", "/api", "/api/v1", "/apis", "/apis/", "/healthz", "/healthz/ping", "/livez",
-    "/livez/ping", "/metrics", "/openapi/v2", "/openapi/v3", "/openid/v1/jwks", "/readyz", "/readyz/ping", "/version",
+    "/.well-known/openid-configuration",
+    "/api",
+    "/api/v1",
+    "/apis",
+    "/apis/",
+    "/healthz",
+    "/healthz/ping",
+    "/livez",
+    "/livez/ping",
+    "/metrics",
+    "/openapi/v2",
+    "/openapi/v3",
+    "/openid/v1/jwks",
+    "/readyz",
+    "/readyz/ping",
+    "/version",
 ];
 
 /// `GET /api`, the legacy answer. `address` is host and port as clients reach them.
@@ -144,8 +170,11 @@ fn groups(kinds: &[Arc<Kind>]) -> Vec<String> {
 
 /// Kinds of one version, by resource.
 fn of_version<'a>(kinds: &'a [Arc<Kind>], group: &str, version: &str) -> Vec<&'a Kind> {
-    let mut found: Vec<&Kind> =
-        kinds.iter().filter(|kind| kind.group == group && kind.version == version).map(AsRef::as_ref).collect();
+    let mut found: Vec<&Kind> = kinds
+        .iter()
+        .filter(|kind| kind.group == group && kind.version == version)
+        .map(AsRef::as_ref)
+        .collect();
     found.sort_by(|left, right| left.plural.cmp(&right.plural));
     found
 }

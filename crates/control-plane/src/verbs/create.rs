@@ -11,7 +11,7 @@ use crate::gates::quota;
 use crate::kinds::builtin;
 use crate::merge::{self, Manager};
 use crate::server::{Server, key, refused};
-use crate::status::{Cause, Status};
+use crate::status::{Reason, Status};
 use crate::store::{Change, CommitError, Draft, Expect, Stored, Write};
 use crate::wire::form;
 
@@ -23,9 +23,26 @@ const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 pub(super) async fn run(server: &Arc<Server>, call: &Call) -> Result<Answer, Status> {
     call.query.check_write("CreateOptions", false)?;
     let read = body::object(call)?;
-    let (object, warnings) = admitted(server, call, read.value, &read.duplicates)?;
-    let answer = store(server, call, object).await?;
-    Ok(answer.warned(warnings))
+    let stem = stem(&read.value);
+    let mut tries = if stem.is_some() { TRIES } else { 1 };
+    loop {
+        let mut object = read.value.clone();
+        if let Some(stem) = &stem {
+            object["metadata"]["name"] = json!(made_up(stem));
+        }
+        tries -= 1;
+        let (object, warnings) = admitted(server, call, object, &read.duplicates)?;
+        match store(server, call, object).await {
+            Err(status) if status.reason == Reason::AlreadyExists && tries > 0 => {}
+            answer => return answer.map(|answer| answer.warned(warnings)),
+        }
+    }
+}
+
+/// What a name must be made up from, where the client gives none.
+fn stem(object: &Value) -> Option<String> {
+    let text = |field: &str| object["metadata"][field].as_str().filter(|text| !text.is_empty());
+    if text("name").is_some() { None } else { text("generateName").map(str::to_owned) }
 }
 
 /// Everything before the write. Also the way of an apply that finds nothing to apply to.
@@ -42,12 +59,16 @@ pub(super) fn admitted(
     admit::namespace_open(server, call, &name)?;
     let warnings = admit::shape(call, &mut object, duplicates)?;
     clean_metadata(call, &mut object);
+    // What the server adds from here on belongs to nobody.
+    let fields = match applied.filter(|_| call.content_type.starts_with("application/apply-patch")) {
+        Some(fields) => Some(fields),
+        None => tracked(call, &object),
+    };
     builtin::prepare_create(kind, &mut object);
     admit::admit_new(server, call, &mut object)?;
     admit::judge(server, call, &object, None)?;
-    match applied.filter(|_| call.content_type.starts_with("application/apply-patch")) {
-        Some(fields) => object["metadata"]["managedFields"] = fields,
-        None => track(call, &mut object),
+    if let Some(fields) = fields {
+        object["metadata"]["managedFields"] = fields;
     }
     Ok((object, warnings))
 }
@@ -71,7 +92,10 @@ fn place(call: &Call, object: &mut Value) -> Result<(), Status> {
     } else if let Some(map) = metadata.as_object_mut() {
         map.shift_remove("namespace");
     }
-    if metadata.get("resourceVersion").is_some_and(|version| !matches!(version.as_str(), Some("") | Some("0"))) {
+    if metadata
+        .get("resourceVersion")
+        .is_some_and(|version| !matches!(version.as_str(), Some("") | Some("0")))
+    {
         return Err(Status::unclassified("resourceVersion should not be set on objects to be created"));
     }
     Ok(())
@@ -81,7 +105,9 @@ fn place(call: &Call, object: &mut Value) -> Result<(), Status> {
 fn clean_metadata(call: &Call, object: &mut Value) {
     let metadata = &mut object["metadata"];
     if let Some(map) = metadata.as_object_mut() {
-        for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields", "generation"] {
+        for field in
+            ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields", "generation"]
+        {
             map.shift_remove(field);
         }
         map.retain(|_, value| !value.is_null());
@@ -96,39 +122,33 @@ pub(crate) fn seconds(now: jiff::Timestamp) -> String {
     whole.to_string()
 }
 
-fn track(call: &Call, object: &mut Value) {
+/// The managed fields of a new object: all that the client gave, but for a status it may not write here.
+fn tracked(call: &Call, object: &Value) -> Option<Value> {
+    let mut given = object.clone();
+    let apart = call.entry.kind.status;
+    if let Some(map) = given.as_object_mut() {
+        map.retain(|key, value| {
+            !(apart && key == "status") && value.as_object().is_none_or(|map| !map.is_empty())
+        });
+    }
     let version = call.entry.kind.api_version();
     let by = Manager { name: call.manager(), api_version: &version, subresource: "", now: call.now };
-    merge::track(None, object, call.entry.typed().as_deref(), &by);
+    merge::track(None, &mut given, call.entry.typed().as_deref(), &by);
+    given["metadata"].get("managedFields").cloned()
 }
 
-/// Writes a new object, making up names until one is free.
+/// Writes a new object.
 pub(super) async fn store(server: &Arc<Server>, call: &Call, object: Value) -> Result<Answer, Status> {
     let kind = &call.entry.kind;
-    let generated = object["metadata"]["name"].as_str().is_none_or(str::is_empty);
-    let mut tries = if generated { TRIES } else { 1 };
-    loop {
-        let mut object = object.clone();
-        if generated {
-            let stem = object["metadata"]["generateName"].as_str().unwrap_or_default().to_owned();
-            if stem.is_empty() {
-                let cause = Cause::required("metadata.name", "name or generateName is required");
-                return Err(Status::invalid(&kind.group, &kind.kind, "", vec![cause]));
-            }
-            object["metadata"]["name"] = json!(made_up(&stem));
-        }
-        tries -= 1;
-        match attempt(server, call, &object).await {
-            Err(Failed::Commit(CommitError::Exists)) if tries > 0 => {}
-            Ok(Some(stored)) => return Ok(Answer::created(Content::Stored(stored))),
-            Ok(None) => return Ok(Answer::created(Content::Object(object))),
-            Err(failed) => {
-                let name = object["metadata"]["name"].as_str().unwrap_or_default();
-                return Err(match failed {
-                    Failed::Quota(why) => Status::forbidden(&kind.group, &kind.plural, name, &why),
-                    Failed::Commit(error) => refused(error, &kind.group, &kind.plural, name),
-                });
-            }
+    match attempt(server, call, &object).await {
+        Ok(Some(stored)) => Ok(Answer::created(Content::Stored(stored))),
+        Ok(None) => Ok(Answer::created(Content::Object(object))),
+        Err(failed) => {
+            let name = object["metadata"]["name"].as_str().unwrap_or_default();
+            Err(match failed {
+                Failed::Quota(why) => Status::forbidden(&kind.group, &kind.plural, name, &why),
+                Failed::Commit(error) => refused(error, &kind.group, &kind.plural, name),
+            })
         }
     }
 }
@@ -174,7 +194,8 @@ fn over_quota(server: &Server, call: &Call, quotas: &[Value], object: &Value) ->
 pub(crate) fn used(server: &Server, quota: &Value, namespace: &str) -> Value {
     let catalog = server.catalog();
     let hard = quota["spec"]["hard"].as_object();
-    let storages: BTreeSet<&str> = hard.into_iter().flat_map(|map| map.keys()).map(|name| counted_in(name)).collect();
+    let storages: BTreeSet<&str> =
+        hard.into_iter().flat_map(|map| map.keys()).map(|name| counted_in(name)).collect();
     let mut counted: Vec<(String, String, Value)> = Vec::new();
     for storage in storages {
         let Some(entry) = catalog.stored_in(storage) else { continue };
@@ -182,7 +203,10 @@ pub(crate) fn used(server: &Server, quota: &Value, namespace: &str) -> Value {
         let objects = server.objects(storage, Some(namespace));
         counted.extend(objects.into_iter().map(|object| (group.clone(), plural.clone(), object)));
     }
-    quota::used(quota, counted.iter().map(|(group, plural, object)| (group.as_str(), plural.as_str(), object)))
+    quota::used(
+        quota,
+        counted.iter().map(|(group, plural, object)| (group.as_str(), plural.as_str(), object)),
+    )
 }
 
 /// Where the objects lie that an amount of a quota is counted from.
@@ -191,7 +215,9 @@ fn counted_in(name: &str) -> &str {
         _ if name.starts_with("count/") => &name["count/".len()..],
         "secrets" | "configmaps" | "resourcequotas" | "persistentvolumeclaims" => name,
         _ if name.starts_with("services") => "services",
-        _ if name.ends_with("storage") || name.ends_with("persistentvolumeclaims") => "persistentvolumeclaims",
+        _ if name.ends_with("storage") || name.ends_with("persistentvolumeclaims") => {
+            "persistentvolumeclaims"
+        }
         _ => "pods",
     }
 }

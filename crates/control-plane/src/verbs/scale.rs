@@ -61,8 +61,8 @@ async fn change(
         let scale = make(&scale_of(call, paths, old))?;
         let replicas = replicas(call, &scale)?;
         let mut object = old.clone();
-        let version = scale["metadata"].get("resourceVersion").cloned().unwrap_or(Value::Null);
-        object["metadata"]["resourceVersion"] = version;
+        let version = scale["metadata"].get("resourceVersion").cloned();
+        update::set_or_remove(&mut object["metadata"], "resourceVersion", version);
         set(&mut object, &paths.spec, json!(replicas));
         Ok(Next { object, duplicates: Vec::new(), tracked: false })
     };
@@ -101,7 +101,9 @@ fn scale_of(call: &Call, paths: &ScalePaths, object: &Value) -> Value {
     }
     let mut status = json!({ "replicas": at(&paths.status).and_then(|value| value.as_i64()).unwrap_or(0) });
     let selector = match &paths.selector {
-        Some(path) if !call.entry.kind.builtin => at(path).and_then(|value| value.as_str().map(str::to_owned)),
+        Some(path) if !call.entry.kind.builtin => {
+            at(path).and_then(|value| value.as_str().map(str::to_owned))
+        }
         _ => table::selector::written(&object["spec"]["selector"]),
     };
     if let Some(selector) = selector.filter(|_| call.entry.kind.builtin || paths.selector.is_some()) {

@@ -157,7 +157,11 @@ impl ApiService {
     {
         let Asked { user, verb, path, query } = asked;
         let catalog = self.server.catalog();
-        let Some(entry) = catalog.find(&path.group, &path.version, &path.plural) else {
+        // A definition may be gone for a moment before the catalog has heard of it.
+        let entry = catalog
+            .find(&path.group, &path.version, &path.plural)
+            .filter(|entry| entry.kind.builtin || self.server.defines(&entry.kind.storage));
+        let Some(entry) = entry else {
             if catalog.serves(&path.group, &path.version) {
                 return Err(verbs::no_such_resource());
             }
@@ -165,14 +169,19 @@ impl ApiService {
         };
         scope(entry.kind.namespaced, &path)?;
         let body = whole(body).await?;
-        let text = |name| parts.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
+        let text = |name| {
+            parts.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default()
+        };
         let call = Call {
             user,
             entry: entry.clone(),
             path,
             query,
             accept: accept(&parts.headers),
-            content_type: Some(text(CONTENT_TYPE)).filter(|t| !t.is_empty()).unwrap_or("application/json").to_owned(),
+            content_type: Some(text(CONTENT_TYPE))
+                .filter(|t| !t.is_empty())
+                .unwrap_or("application/json")
+                .to_owned(),
             agent: agent(text(USER_AGENT)),
             body,
             now: self.server.now(),

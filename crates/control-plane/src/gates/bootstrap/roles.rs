@@ -52,7 +52,12 @@ const DISCOVERY: &[&str] = &[
 const MONITORING: &[&str] =
     &["/healthz", "/healthz/*", "/livez", "/livez/*", "/metrics", "/metrics/slis", "/readyz", "/readyz/*"];
 const PUBLIC: &[&str] = &["/healthz", "/livez", "/readyz", "/version", "/version/"];
-const ISSUER: &[&str] = &["/.well-known/openid-configuration", "/openid/v1/jwks"];
+const ISSUER: &[&str] = &[
+    "/.well-known/openid-configuration",
+    "/.well-known/openid-configuration/",
+    "/openid/v1/jwks",
+    "/openid/v1/jwks/",
+];
 
 fn admin_rules() -> Vec<Value> {
     vec![

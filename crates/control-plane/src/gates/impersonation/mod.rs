@@ -152,18 +152,33 @@ impl Check<'_> {
 
     fn extra(&self, wanted: &User) -> Result<(), Status> {
         for (key, values) in &wanted.extra {
+            if let Some(never) = extra_fault(key, values).filter(|_| self.narrow) {
+                let attrs = self.on(AUTHENTICATION, "userextras", "");
+                return Err(forbidden_because(self.requester, &attrs, &never));
+            }
             for value in values {
                 let attrs = self.on(AUTHENTICATION, "userextras", value);
-                let attrs = Attributes { subresource: key, ..attrs };
-                if self.narrow && value.is_empty() {
-                    let never = "impersonating the empty string value in extra is not allowed";
-                    return Err(forbidden_because(self.requester, &attrs, never));
-                }
-                self.allowed(&attrs)?;
+                self.allowed(&Attributes { subresource: key, ..attrs })?;
             }
         }
         Ok(())
     }
+}
+
+/// Narrow rights take only extras that nobody can take for another's: `domain/path` in lower case, with a value.
+fn extra_fault(key: &str, values: &[String]) -> Option<String> {
+    if values.iter().any(String::is_empty) {
+        return Some("impersonating the empty string value in extra is not allowed".into());
+    }
+    let (domain, path) = key.split_once('/').unwrap_or_default();
+    if path.is_empty() || dns_subdomain(domain).is_err() {
+        let why = format!(
+            "extra.key: Invalid value: {key:?}: must be a domain-prefixed path (such as \"acme.io/foo\")"
+        );
+        return Some(format!("impersonating an invalid key in extra is not allowed: {why}"));
+    }
+    (key != key.to_lowercase())
+        .then(|| format!("impersonating a non-lowercase key in extra is not allowed: {key:?}"))
 }
 
 /// Header names carry keys percent-encoded; what cannot be decoded is taken as it stands.

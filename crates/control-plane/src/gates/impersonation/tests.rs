@@ -13,6 +13,8 @@ fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
     headers
 }
 
+type Pairs<'a> = &'a [(&'a str, &'a str)];
+
 /// What alice becomes when she holds `rules` and sends `pairs` with a request to list ConfigMaps.
 fn turned(rules: Value, pairs: &[(&str, &str)]) -> Result<User, String> {
     let role = json!({"metadata": {"name": "r"}, "rules": rules});
@@ -73,7 +75,7 @@ fn a_user_must_be_named() {
 
 #[test]
 fn the_impersonated_user_has_the_groups_of_its_kind() {
-    let table: Vec<(&str, &[(&str, &str)], &[&str])> = vec![
+    let table: Vec<(&str, Pairs<'_>, &[&str])> = vec![
         ("a user", &[("Impersonate-User", "a")], &[AUTHENTICATED]),
         ("with a group", &[("Impersonate-User", "a"), ("Impersonate-Group", "g1")], &["g1", AUTHENTICATED]),
         (
@@ -114,7 +116,7 @@ fn every_part_needs_its_right() {
     let first = "configmaps is forbidden: User \"user1\" cannot impersonate-on:user-info:list resource \"configmaps\" in \
                  API group \"\" in the namespace \"default\"";
     assert_eq!(told(&users, &[("Impersonate-User", "alice")]).as_deref(), Ok("alice"));
-    let table: Vec<(&str, Value, &[(&str, &str)])> = vec![
+    let table: Vec<(&str, Value, Pairs<'_>)> = vec![
         ("no right at all", json!([]), &[("Impersonate-User", "alice")]),
         ("no right to groups", users.clone(), &[("Impersonate-User", "alice"), ("Impersonate-Group", "g")]),
         (
@@ -153,6 +155,12 @@ fn narrow_rights_reach_one_kind_of_request() {
     assert!(turned(narrow("list"), &with("g")).is_ok());
     let told = turned(narrow("list"), &with(MASTERS)).expect_err("never by a narrow right");
     assert!(told.ends_with("impersonating the system:masters group is not allowed"), "{told}");
+    let mut extra = narrow("list");
+    extra[1]["resources"] = json!(["*"]);
+    let with = |key| [("Impersonate-User", "alice"), (key, "x")];
+    assert!(turned(extra.clone(), &with("Impersonate-Extra-Acme.io%2Fa")).is_ok());
+    let told = turned(extra, &with("Impersonate-Extra-Foo")).expect_err("a key without a domain");
+    assert!(told.contains("impersonating an invalid key in extra is not allowed"), "{told}");
     let node = [("Impersonate-User", "system:node:one")];
     let told = turned(narrow("list"), &node).expect_err("a node is no user");
     assert!(told.contains("impersonate-on:arbitrary-node:list"), "{told}");

@@ -5,7 +5,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::quantity::Quantity;
 use super::quota::Amounts;
@@ -17,8 +17,10 @@ pub fn complete(limit_range: &mut Value) {
         for (from, to) in [("max", "default"), ("default", "defaultRequest"), ("min", "defaultRequest")] {
             let given = item[from].as_object().cloned().unwrap_or_default();
             for (name, amount) in given {
-                if item[to][&name].is_null() {
-                    item[to][&name] = amount;
+                if item[to][&name].is_null()
+                    && let Some(list) = map_at(item, &[to])
+                {
+                    list.insert(name, amount);
                 }
             }
         }
@@ -49,19 +51,36 @@ pub fn fill(limit_range: &Value, pod: &mut Value) {
     }
     if !told.is_empty() {
         let text = format!("LimitRanger plugin set: {}", told.join("; "));
-        pod["metadata"]["annotations"]["kubernetes.io/limit-ranger"] = json!(text);
+        if let Some(annotations) = map_at(pod, &["metadata", "annotations"]) {
+            annotations.insert("kubernetes.io/limit-ranger".into(), json!(text));
+        }
     }
 }
 
 fn fill_list(container: &mut Value, list: &str, defaults: &BTreeMap<&String, &Value>) -> Vec<String> {
     let mut filled = Vec::new();
     for (name, amount) in defaults {
-        if container["resources"][list][name.as_str()].is_null() {
-            container["resources"][list][name.as_str()] = (*amount).clone();
+        if container["resources"][list][name.as_str()].is_null()
+            && let Some(amounts) = map_at(container, &["resources", list])
+        {
+            amounts.insert((*name).clone(), (*amount).clone());
             filled.push((*name).clone());
         }
     }
     filled
+}
+
+/// The map at a path, made on the way where nothing is; `None` where something else is.
+fn map_at<'a>(value: &'a mut Value, path: &[&str]) -> Option<&'a mut Map<String, Value>> {
+    let mut map = value.as_object_mut()?;
+    for key in path {
+        let next = map.entry(*key).or_insert(Value::Null);
+        if next.is_null() {
+            *next = json!({});
+        }
+        map = next.as_object_mut()?;
+    }
+    Some(map)
 }
 
 /// Why a LimitRange forbids a new pod or a claim; other kinds always pass.

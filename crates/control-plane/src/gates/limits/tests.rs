@@ -32,6 +32,10 @@ fn defaults_reach_containers_and_leave_a_note() {
     let before = other.clone();
     fill(&json!({"spec": {"limits": [{"type": "Pod", "default": {"cpu": "1"}}]}}), &mut other);
     assert_eq!(other, before, "defaults are for containers");
+    let mut odd =
+        json!({"metadata": 1, "spec": {"containers": ["x", {"name": "a", "resources": 2}, {"name": "b"}]}});
+    fill(&range, &mut odd);
+    assert_eq!(odd["spec"]["containers"][1]["resources"], 2, "what is no map is left to validation");
 }
 
 #[test]

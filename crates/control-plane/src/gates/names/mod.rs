@@ -6,7 +6,7 @@ mod tests;
 /// Which alphabet a string must keep to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameRule {
-    /// RFC 1123 label: namespaces.
+    /// RFC 1123 label: namespaces, StatefulSets.
     DnsLabel,
     /// RFC 1123 subdomain: most kinds, and every custom resource.
     DnsSubdomain,
@@ -24,7 +24,7 @@ impl NameRule {
     /// The rule for names of the kind served as `plural` in `group`.
     pub fn of(group: &str, plural: &str) -> Self {
         match (group, plural) {
-            ("", "namespaces") => Self::DnsLabel,
+            ("", "namespaces") | ("apps", "statefulsets") => Self::DnsLabel,
             ("", "services") => Self::Dns1035,
             ("rbac.authorization.k8s.io", _) => Self::PathSegment,
             _ => Self::DnsSubdomain,
@@ -35,7 +35,7 @@ impl NameRule {
     pub fn faults(self, value: &str) -> Vec<String> {
         match self {
             Self::DnsLabel => dns_label_faults(value),
-            Self::DnsSubdomain => dns_subdomain_faults(value),
+            Self::DnsSubdomain => dns_subdomain_faults(value, "characters"),
             Self::Dns1035 => dns1035_faults(value),
             Self::PathSegment => path_segment_faults(value),
             Self::QualifiedName => qualified_name_faults(value),
@@ -92,7 +92,7 @@ const LABEL_MAX: usize = 63;
 const SUBDOMAIN_MAX: usize = 253;
 
 fn dns_label_faults(value: &str) -> Vec<String> {
-    let mut faults = too_long(value, LABEL_MAX);
+    let mut faults = too_long(value, LABEL_MAX, "characters");
     if is_label(value) {
         return faults;
     }
@@ -109,8 +109,9 @@ fn dns_label_faults(value: &str) -> Vec<String> {
     faults
 }
 
-fn dns_subdomain_faults(value: &str) -> Vec<String> {
-    let mut faults = too_long(value, SUBDOMAIN_MAX);
+/// The original counts bytes everywhere, but calls them `characters` in names and `bytes` in keys and values.
+fn dns_subdomain_faults(value: &str, unit: &str) -> Vec<String> {
+    let mut faults = too_long(value, SUBDOMAIN_MAX, unit);
     if !is_subdomain(value) {
         faults.push(
             "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', \
@@ -123,7 +124,7 @@ fn dns_subdomain_faults(value: &str) -> Vec<String> {
 }
 
 fn dns1035_faults(value: &str) -> Vec<String> {
-    let mut faults = too_long(value, LABEL_MAX);
+    let mut faults = too_long(value, LABEL_MAX, "characters");
     if !(is_label(value) && value.starts_with(|c: char| c.is_ascii_lowercase())) {
         faults.push(
             "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an \
@@ -165,7 +166,9 @@ fn qualified_name_faults(value: &str) -> Vec<String> {
             *name
         }
         [prefix, name] => {
-            faults.extend(dns_subdomain_faults(prefix).into_iter().map(|why| format!("prefix part {why}")));
+            faults.extend(
+                dns_subdomain_faults(prefix, "bytes").into_iter().map(|why| format!("prefix part {why}")),
+            );
             *name
         }
         _ => {
@@ -176,7 +179,7 @@ fn qualified_name_faults(value: &str) -> Vec<String> {
     if name.is_empty() {
         faults.push("name part must be non-empty".into());
     }
-    faults.extend(too_long(name, LABEL_MAX).into_iter().map(|why| format!("name part {why}")));
+    faults.extend(too_long(name, LABEL_MAX, "bytes").into_iter().map(|why| format!("name part {why}")));
     if !is_key_name(name) {
         faults.push(format!("name part {KEY_SENTENCE}"));
     }
@@ -184,7 +187,7 @@ fn qualified_name_faults(value: &str) -> Vec<String> {
 }
 
 fn label_value_faults(value: &str) -> Vec<String> {
-    let mut faults = too_long(value, LABEL_MAX);
+    let mut faults = too_long(value, LABEL_MAX, "bytes");
     if !(value.is_empty() || is_key_name(value)) {
         faults.push(
             "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', \
@@ -196,8 +199,8 @@ fn label_value_faults(value: &str) -> Vec<String> {
     faults
 }
 
-fn too_long(value: &str, max: usize) -> Vec<String> {
-    if value.len() > max { vec![format!("must be no more than {max} bytes")] } else { Vec::new() }
+fn too_long(value: &str, max: usize, unit: &str) -> Vec<String> {
+    if value.len() > max { vec![format!("must be no more than {max} {unit}")] } else { Vec::new() }
 }
 
 fn is_label(value: &str) -> bool {

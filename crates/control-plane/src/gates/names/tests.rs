@@ -18,13 +18,13 @@ fn every_rule_accepts_and_refuses_what_the_original_does() {
         (NameRule::DnsLabel, "a_b", LABEL),
         (NameRule::DnsLabel, "ä", LABEL),
         (NameRule::DnsLabel, "a.b", "must not contain dots"),
-        (NameRule::DnsLabel, &long, "must be no more than 63 bytes"),
+        (NameRule::DnsLabel, &long, "must be no more than 63 characters"),
         (NameRule::DnsSubdomain, "a.b-c.1", ""),
         (NameRule::DnsSubdomain, "a..b", SUBDOMAIN),
         (NameRule::DnsSubdomain, "a.", SUBDOMAIN),
         (NameRule::DnsSubdomain, "", SUBDOMAIN),
         (NameRule::DnsSubdomain, "a b", SUBDOMAIN),
-        (NameRule::DnsSubdomain, &longer, "must be no more than 253 bytes"),
+        (NameRule::DnsSubdomain, &longer, "must be no more than 253 characters"),
         (NameRule::Dns1035, "abc-123", ""),
         (NameRule::Dns1035, "123-abc", "a DNS-1035 label"),
         (NameRule::Dns1035, "", "a DNS-1035 label"),
@@ -75,6 +75,7 @@ fn a_generated_name_may_end_in_a_dash() {
 #[test]
 fn each_kind_has_its_rule() {
     assert_eq!(NameRule::of("", "namespaces"), NameRule::DnsLabel);
+    assert_eq!(NameRule::of("apps", "statefulsets"), NameRule::DnsLabel);
     assert_eq!(NameRule::of("", "services"), NameRule::Dns1035);
     assert_eq!(NameRule::of("rbac.authorization.k8s.io", "clusterroles"), NameRule::PathSegment);
     assert_eq!(NameRule::of("demo.io", "widgets"), NameRule::DnsSubdomain);

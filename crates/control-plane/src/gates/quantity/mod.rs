@@ -58,7 +58,8 @@ impl Quantity {
             Some(rest) => rest.split_at(digits(rest)),
             None => ("", rest),
         };
-        if whole.len() + part.len() == 0 && !rest.starts_with('.') {
+        // The original takes a missing number for zero, but not a missing text.
+        if text.is_empty() {
             return Err(WRONG_FORMAT.into());
         }
         let (form, factor, exponent) = interpret(suffix)?;

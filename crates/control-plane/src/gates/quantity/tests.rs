@@ -18,6 +18,8 @@ fn quantities_print_in_their_canonical_form() {
         ("1.5", "1500m"),
         (".5", "500m"),
         ("5.", "5"),
+        ("-", "0"),
+        ("M", "0"),
         ("100m", "100m"),
         ("1000m", "1"),
         ("1100m", "1100m"),
@@ -58,7 +60,6 @@ fn what_is_no_quantity_is_refused_in_the_originals_words() {
     let table = [
         ("", WRONG_FORMAT),
         ("abc", WRONG_FORMAT),
-        ("-", WRONG_FORMAT),
         ("1 Gi", WRONG_FORMAT),
         ("1Gi ", WRONG_FORMAT),
         ("1.2.3", WRONG_FORMAT),

@@ -57,7 +57,8 @@ pub fn exceeded(quota: &str, hard: &Amounts, used: &Amounts, delta: &Amounts) ->
 }
 
 /// Whether a write fits into a ResourceQuota: `Err` tells why it is forbidden, `Ok(Some)` is the new
-/// `status.used` to write with it, `Ok(None)` means the quota is not concerned.
+/// `status.used` to write with it, `Ok(None)` means the quota is not concerned. What is not in `status.used`
+/// counts as nothing, so the caller fills it with [`used`] when the quota or its `hard` is new.
 pub fn admit(
     quota: &Value,
     group: &str,

@@ -36,9 +36,12 @@ fn a_directory_open_to_others_is_closed() {
     assert_eq!(mode(home.path()), 0o700);
 }
 
+/// Something done to the files of an authority.
+type Damage = fn(&Path);
+
 #[test]
 fn damage_is_told_and_never_overwritten() {
-    let table: [(&str, fn(&Path)); 4] = [
+    let table: [(&str, Damage); 4] = [
         ("empty authority", |home| fs::write(home.join(CA_FILE), "").expect("written")),
         ("authority cut short", |home| {
             let text = fs::read_to_string(home.join(CA_FILE)).expect("read");

@@ -158,11 +158,13 @@ fn a_token_has_its_time_and_its_audience() {
     assert!(tokens.issue(&wanted, now()).is_err(), "no token bound to what cannot be looked up");
 }
 
+type Edit = fn(&mut Value);
+
 #[test]
 fn a_signed_payload_must_still_be_an_accounts() {
     let good = claims::write(&bob(), "i", "id", 10).expect("claims");
     let audiences = ["i".to_owned()];
-    let table: [(&str, fn(&mut Value), Refusal); 6] = [
+    let table: [(&str, Edit, Refusal); 6] = [
         ("no end", |c| c["exp"] = Value::Null, Refusal::Claims),
         ("end in words", |c| c["exp"] = json!("never"), Refusal::Claims),
         ("no account", |c| c["kubernetes.io"]["serviceaccount"] = Value::Null, Refusal::Claims),

@@ -1,4 +1,5 @@
 //! The published definitions: packed in the binary, unpacked when asked for, compiled once per definition.
+//! The shapes stay unpacked, as they are small; the prose, four times as long, does not.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
@@ -16,6 +17,8 @@ static PACKED: &[u8] = include_bytes!("definitions.json.gz");
 /// Prefix of a reference from one definition to another.
 const REFERENCE: &str = "#/definitions/";
 
+static SHAPES: LazyLock<Definitions> = LazyLock::new(Definitions::shapes);
+
 static COMPILED: LazyLock<Mutex<HashMap<String, Arc<Schema>>>> = LazyLock::new(Mutex::default);
 
 /// The compiled schema of a definition: made on first use, shared afterwards, without descriptions.
@@ -25,8 +28,7 @@ pub fn schema(definition: &str) -> Arc<Schema> {
     if let Some(found) = compiled.get(definition) {
         return found.clone();
     }
-    let definitions = Definitions::shapes();
-    Compiler { definitions: &definitions, compiled: &mut compiled, open: Vec::new() }.definition(definition)
+    Compiler { definitions: &SHAPES, compiled: &mut compiled, open: Vec::new() }.definition(definition)
 }
 
 /// The schema of `metadata`, for kinds that bring none of their own.
@@ -34,7 +36,7 @@ pub fn object_meta() -> Arc<Schema> {
     schema("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")
 }
 
-/// The unpacked data file. It lives as long as one document is built, not longer.
+/// The unpacked data file, or its first half.
 pub(in crate::kinds) struct Definitions {
     shapes: Vec<String>,
     prose: Vec<String>,
@@ -64,8 +66,8 @@ impl Definitions {
 
     /// One definition, with its descriptions if they are unpacked.
     pub(in crate::kinds) fn get(&self, name: &str) -> Option<Value> {
-        let key = |line: &String| line.split_once('\t').map_or(String::new(), |(name, _)| name.to_owned());
-        let place = self.shapes.binary_search_by(|line| key(line).as_str().cmp(name)).ok()?;
+        let key = |line: &str| line.find('\t').unwrap_or(line.len());
+        let place = self.shapes.binary_search_by(|line| line[..key(line)].cmp(name)).ok()?;
         let (_, text) = self.shapes[place].split_once('\t')?;
         let mut definition: Value = serde_json::from_str(text).ok()?;
         if let Some(Ok(Value::Array(prose))) = self.prose.get(place).map(|line| serde_json::from_str(line)) {
@@ -127,8 +129,11 @@ impl Compiler<'_> {
         if !branches.iter().any(|word| map.contains_key(*word)) {
             return self.leaf(node);
         }
-        let trunk: Map<String, Value> =
-            map.iter().filter(|(word, _)| !branches.contains(&word.as_str())).map(|(w, v)| (w.clone(), v.clone())).collect();
+        let trunk: Map<String, Value> = map
+            .iter()
+            .filter(|(word, _)| !branches.contains(&word.as_str()))
+            .map(|(w, v)| (w.clone(), v.clone()))
+            .collect();
         let mut schema = Schema::parse(&Value::Object(trunk));
         if let Some(properties) = map.get("properties").and_then(Value::as_object) {
             schema.properties =

@@ -16,7 +16,7 @@ pub use default::default;
 pub(super) use definitions::Definitions;
 pub use definitions::{object_meta, schema};
 pub use event::convert_event;
-pub use prepare::{prepare_create, prepare_status, prepare_update};
+pub use prepare::{prepare_create, prepare_finalize, prepare_status, prepare_update};
 
 use super::{Kind, ScalePaths, SchemaRef, Subresource};
 
@@ -85,7 +85,13 @@ fn subresource(word: &str, parent: &str) -> Option<Subresource> {
         Some((api_version, kind)) => (split(api_version).0, split(api_version).1, kind),
         None => ("", "", parent),
     };
-    Some(Subresource { name: name.into(), group: group.into(), version: version.into(), kind: kind.into(), verbs })
+    Some(Subresource {
+        name: name.into(),
+        group: group.into(),
+        version: version.into(),
+        kind: kind.into(),
+        verbs,
+    })
 }
 
 fn list(word: &str) -> Vec<String> {
@@ -102,7 +108,9 @@ pub(super) fn definition_name(group: &str, version: &str, kind: &str) -> String 
         "apiextensions.k8s.io" => {
             format!("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.{version}.{kind}")
         }
-        "apiregistration.k8s.io" => format!("io.k8s.kube-aggregator.pkg.apis.apiregistration.{version}.{kind}"),
+        "apiregistration.k8s.io" => {
+            format!("io.k8s.kube-aggregator.pkg.apis.apiregistration.{version}.{kind}")
+        }
         "" => format!("io.k8s.api.core.{version}.{kind}"),
         _ => format!("io.k8s.api.{}.{version}.{kind}", group.split('.').next().unwrap_or_default()),
     }

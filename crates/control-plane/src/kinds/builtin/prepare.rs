@@ -2,16 +2,32 @@
 
 use serde_json::{Value, json};
 
-use super::fields::{Fields, at, ensure, list, object, text};
+use super::fields::{Fields, at, ensure, fill, fill_zero, list, object, text};
 use super::quantity;
 use crate::kinds::Kind;
 
 /// Built-in resources that count their generations; the others carry none.
 const COUNTED: [&str; 21] = [
-    "pods", "podtemplates", "daemonsets", "deployments", "replicasets", "statefulsets", "cronjobs", "jobs",
-    "ingressclasses", "ingresses", "networkpolicies", "poddisruptionbudgets", "endpointslices", "priorityclasses",
-    "customresourcedefinitions", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
-    "mutatingwebhookconfigurations", "validatingadmissionpolicies", "validatingadmissionpolicybindings",
+    "pods",
+    "podtemplates",
+    "daemonsets",
+    "deployments",
+    "replicasets",
+    "statefulsets",
+    "cronjobs",
+    "jobs",
+    "ingressclasses",
+    "ingresses",
+    "networkpolicies",
+    "poddisruptionbudgets",
+    "endpointslices",
+    "priorityclasses",
+    "customresourcedefinitions",
+    "mutatingadmissionpolicies",
+    "mutatingadmissionpolicybindings",
+    "mutatingwebhookconfigurations",
+    "validatingadmissionpolicies",
+    "validatingadmissionpolicybindings",
     "validatingwebhookconfigurations",
 ];
 
@@ -43,6 +59,9 @@ pub fn prepare_update(kind: &Kind, new: &mut Value, old: &Value) {
     if kind.builtin && kind.kind == "Namespace" {
         keep(new, old, "spec");
     }
+    if kind.builtin && kind.kind == "Service" {
+        keep_allocated(new, old);
+    }
     let generation = old["metadata"]["generation"].as_i64();
     let changed = counts(kind) && wish_changed(kind, new, old);
     let Some(map) = new.as_object_mut() else { return };
@@ -54,7 +73,10 @@ pub fn prepare_update(kind: &Kind, new: &mut Value, old: &Value) {
 pub fn prepare_status(kind: &Kind, new: &mut Value, old: &Value) {
     let mut result = old.clone();
     let whole_metadata = !kind.builtin
-        || matches!(kind.plural.as_str(), "customresourcedefinitions" | "apiservices" | "validatingadmissionpolicies");
+        || matches!(
+            kind.plural.as_str(),
+            "customresourcedefinitions" | "apiservices" | "validatingadmissionpolicies"
+        );
     if let (Some(kept), Some(given)) = (result["metadata"].as_object_mut(), new["metadata"].as_object()) {
         if !whole_metadata {
             let mut merged = given.clone();
@@ -84,6 +106,18 @@ pub fn prepare_status(kind: &Kind, new: &mut Value, old: &Value) {
         take(map, "status", status);
     }
     *new = result;
+}
+
+/// Makes a replacement what a namespace's `/finalize` may write: its finalizers.
+pub fn prepare_finalize(new: &mut Value, old: &Value) {
+    let finalizers = at(new, &["spec", "finalizers"]).cloned();
+    let version = at(new, &["metadata", "resourceVersion"]).cloned();
+    *new = old.clone();
+    let Some(map) = new.as_object_mut() else { return };
+    take(ensure(map, "spec"), "finalizers", finalizers);
+    if let Some(version) = version {
+        ensure(map, "metadata").insert("resourceVersion".into(), version);
+    }
 }
 
 fn counts(kind: &Kind) -> bool {
@@ -161,7 +195,9 @@ fn quality(spec: &Value) -> &'static str {
     };
     let kinds = ["cpu", "memory"];
     let asks = |container: &&Value| {
-        kinds.iter().any(|what| amount(container, "requests", what).or(amount(container, "limits", what)).is_some())
+        kinds
+            .iter()
+            .any(|what| amount(container, "requests", what).or(amount(container, "limits", what)).is_some())
     };
     let guaranteed = |container: &&Value| {
         kinds.iter().all(|what| {
@@ -180,10 +216,10 @@ fn quality(spec: &Value) -> &'static str {
 fn claim_namespace(map: &mut Fields) {
     let spec = ensure(map, "spec");
     let finalizers = spec.entry("finalizers").or_insert_with(|| json!([]));
-    if let Value::Array(list) = finalizers {
-        if !list.iter().any(|name| name == "kubernetes") {
-            list.push(json!("kubernetes"));
-        }
+    if let Value::Array(list) = finalizers
+        && !list.iter().any(|name| name == "kubernetes")
+    {
+        list.push(json!("kubernetes"));
     }
 }
 
@@ -202,4 +238,30 @@ fn select_own_pods(map: &mut Fields) {
     }
     let selector = ensure(ensure(spec, "selector"), "matchLabels");
     selector.entry("batch.kubernetes.io/controller-uid").or_insert_with(|| json!(uid));
+}
+
+/// A replacement that does not name a Service's addresses and ports means the ones it was given.
+fn keep_allocated(new: &mut Value, old: &Value) {
+    let kind = text(new, &["spec", "type"]);
+    let has_address = |kind: &str| kind != "ExternalName";
+    if !has_address(kind) || !has_address(text(old, &["spec", "type"])) {
+        return;
+    }
+    let open = matches!(kind, "NodePort" | "LoadBalancer");
+    let same =
+        |left: &Value, right: &Value| left["port"] == right["port"] && left["protocol"] == right["protocol"];
+    let Some(spec) = new.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    for key in ["clusterIP", "clusterIPs"] {
+        if let Some(given) = at(old, &["spec", key]) {
+            fill(spec, key, given.clone());
+        }
+    }
+    let ports = spec.get_mut("ports").and_then(Value::as_array_mut).filter(|_| open);
+    for port in ports.into_iter().flatten() {
+        let before = list(old, &["spec", "ports"]).iter().find(|before| same(before, port));
+        let number = before.and_then(|before| before["nodePort"].as_i64()).unwrap_or(0);
+        if let Some(port) = port.as_object_mut().filter(|_| number > 0) {
+            fill_zero(port, "nodePort", number);
+        }
+    }
 }

@@ -10,9 +10,8 @@ pub(super) const NOT_A_QUANTITY: &str =
 const NANO: i128 = 1_000_000_000;
 
 /// Powers of ten with a letter, from the smallest.
-const DECIMAL: [(&str, i32); 10] = [
-    ("n", -9), ("u", -6), ("m", -3), ("", 0), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15), ("E", 18),
-];
+const DECIMAL: [(&str, i32); 10] =
+    [("n", -9), ("u", -6), ("m", -3), ("", 0), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15), ("E", 18)];
 
 /// Powers of 1024 with a letter, from the smallest.
 const BINARY: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
@@ -33,7 +32,8 @@ pub(super) fn nanos(value: &Value) -> Option<i128> {
 pub(super) fn canonical(value: &Value) -> Option<String> {
     let (amount, family) = read(value)?;
     // Stored amounts are rounded up to thousandths.
-    let amount = amount.div_euclid(1_000_000) * 1_000_000 + if amount.rem_euclid(1_000_000) == 0 { 0 } else { 1_000_000 };
+    let amount = amount.div_euclid(1_000_000) * 1_000_000
+        + if amount.rem_euclid(1_000_000) == 0 { 0 } else { 1_000_000 };
     if family == Family::Binary && amount.abs() >= 1024 * NANO {
         let whole = amount.div_euclid(NANO) + i128::from(amount.rem_euclid(NANO) != 0);
         let powers = BINARY.iter().take_while(|letter| whole % binary(letter) == 0).count();
@@ -70,7 +70,9 @@ fn read(value: &Value) -> Option<(i128, Family)> {
 }
 
 fn parse(text: &str) -> Option<(i128, Family)> {
-    let end = text.char_indices().find(|(at, c)| !(c.is_ascii_digit() || *c == '.' || (*at == 0 && "+-".contains(*c))));
+    let end = text
+        .char_indices()
+        .find(|(at, c)| !(c.is_ascii_digit() || *c == '.' || (*at == 0 && "+-".contains(*c))));
     let (number, suffix) = text.split_at(end.map_or(text.len(), |(at, _)| at));
     let negative = number.starts_with('-');
     let number = number.trim_start_matches(['+', '-']);
@@ -94,5 +96,9 @@ fn parse(text: &str) -> Option<(i128, Family)> {
 /// Times a power of ten; what falls below a billionth is rounded up.
 fn shift(digits: i128, power: i32) -> Option<i128> {
     let factor = 10_i128.checked_pow(power.unsigned_abs())?;
-    if power >= 0 { digits.checked_mul(factor) } else { Some(digits / factor + i128::from(digits % factor != 0)) }
+    if power >= 0 {
+        digits.checked_mul(factor)
+    } else {
+        Some(digits / factor + i128::from(digits % factor != 0))
+    }
 }

@@ -124,7 +124,11 @@ fn legacy_answers_are_the_recorded_ones() {
 #[test]
 fn the_core_list_has_no_api_version_and_every_subresource() {
     let list = resource_list(&builtins(), "", "v1").expect("core is served");
-    assert!(list.to_string().starts_with(r#"{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"configmaps","#));
+    assert!(
+        list.to_string().starts_with(
+            r#"{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"configmaps","#
+        )
+    );
     let names: Vec<&str> =
         list["resources"].as_array().into_iter().flatten().filter_map(|r| r["name"].as_str()).collect();
     for name in ["namespaces/finalize", "pods/eviction", "pods/log", "pods/status", "serviceaccounts/token"] {
@@ -144,11 +148,33 @@ fn the_group_list_begins_as_recorded_and_unknown_groups_are_nobody() {
 
 #[test]
 fn versions_are_ordered_as_kubernetes_orders_them() {
-    let mut versions =
-        ["v1alpha1", "foo10", "v2", "v11beta2", "v10beta3", "v10", "v3beta1", "v1", "v11alpha2", "foo1", "v12alpha1"];
+    let mut versions = [
+        "v1alpha1",
+        "foo10",
+        "v2",
+        "v11beta2",
+        "v10beta3",
+        "v10",
+        "v3beta1",
+        "v1",
+        "v11alpha2",
+        "foo1",
+        "v12alpha1",
+    ];
     versions.sort_by(|left, right| by_priority(left, right));
-    let want =
-        ["v10", "v2", "v1", "v11beta2", "v10beta3", "v3beta1", "v12alpha1", "v11alpha2", "v1alpha1", "foo1", "foo10"];
+    let want = [
+        "v10",
+        "v2",
+        "v1",
+        "v11beta2",
+        "v10beta3",
+        "v3beta1",
+        "v12alpha1",
+        "v11alpha2",
+        "v1alpha1",
+        "foo1",
+        "foo10",
+    ];
     assert_eq!(versions, want);
 }
 
@@ -157,10 +183,17 @@ fn the_root_lists_paths_in_order_and_tags_are_capital_digits() {
     let paths = root(&builtins());
     let list: Vec<&str> = paths["paths"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     assert!(list.is_sorted());
-    assert_eq!(list[..6], [
-        "/.well-known/openid-configuration", "/api", "/api/v1", "/apis", "/apis/",
-        "/apis/admissionregistration.k8s.io",
-    ]);
+    assert_eq!(
+        list[..6],
+        [
+            "/.well-known/openid-configuration",
+            "/api",
+            "/api/v1",
+            "/apis",
+            "/apis/",
+            "/apis/admissionregistration.k8s.io",
+        ]
+    );
     assert!(etag(b"").starts_with("CF83E1357EEFB8BD"));
     assert_eq!(etag(b"").len(), 128);
 }

@@ -19,12 +19,8 @@ const WRITE: &[(&str, &str, &str)] = &[
     ("fieldManager", "string", "Name of the actor who makes the change."),
     ("fieldValidation", "string", "What happens to unknown and duplicate fields: Ignore, Warn or Strict."),
 ];
-const PATCH: &[(&str, &str, &str)] = &[
-    WRITE[0],
-    WRITE[1],
-    WRITE[2],
-    ("force", "boolean", "Whether an apply takes fields that others own."),
-];
+const PATCH: &[(&str, &str, &str)] =
+    &[WRITE[0], WRITE[1], WRITE[2], ("force", "boolean", "Whether an apply takes fields that others own.")];
 const DELETE: &[(&str, &str, &str)] = &[
     WRITE[0],
     ("gracePeriodSeconds", "integer", "Seconds before the object is deleted."),
@@ -105,7 +101,15 @@ fn on_collection(kind: &Kind) -> Vec<Operation> {
     let all = [
         ("list", "get", "list", "list objects of kind", LIST, None, format!("{own}List")),
         ("create", "post", "post", "create an object of kind", WRITE, Some(own.clone()), own),
-        ("deletecollection", "delete", "deletecollection", "delete many objects of kind", DELETE, None, meta("Status")),
+        (
+            "deletecollection",
+            "delete",
+            "deletecollection",
+            "delete many objects of kind",
+            DELETE,
+            None,
+            meta("Status"),
+        ),
     ];
     all.into_iter().filter(|row| kind.verbs.contains(&row.0)).map(operation).collect()
 }
@@ -116,7 +120,15 @@ fn on_item(kind: &Kind) -> Vec<Operation> {
         ("get", "get", "get", "read one object of kind", &[][..], None, own()),
         ("update", "put", "put", "replace one object of kind", WRITE, Some(own()), own()),
         ("patch", "patch", "patch", "change parts of one object of kind", PATCH, Some(meta("Patch")), own()),
-        ("delete", "delete", "delete", "delete one object of kind", DELETE, Some(meta("DeleteOptions")), meta("Status")),
+        (
+            "delete",
+            "delete",
+            "delete",
+            "delete one object of kind",
+            DELETE,
+            Some(meta("DeleteOptions")),
+            meta("Status"),
+        ),
     ];
     all.into_iter().filter(|row| kind.verbs.contains(&row.0)).map(operation).collect()
 }
@@ -223,7 +235,11 @@ impl Writer<'_> {
             return json!({ "in": "body", "name": "body", "required": required, "schema": schema });
         }
         let mut types = if patch {
-            vec!["application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"]
+            vec![
+                "application/json-patch+json",
+                "application/merge-patch+json",
+                "application/apply-patch+yaml",
+            ]
         } else {
             vec!["application/json", "application/yaml"]
         };
@@ -239,7 +255,9 @@ impl Writer<'_> {
         let schema = self.reference(&operation.answer);
         let answer = |word: &str| match self.style {
             Style::V2 => json!({ "description": word, "schema": schema }),
-            Style::V3 => json!({ "description": word, "content": { "application/json": { "schema": schema } } }),
+            Style::V3 => {
+                json!({ "description": word, "content": { "application/json": { "schema": schema } } })
+            }
         };
         let mut responses = json!({ "200": answer("OK") });
         if matches!(operation.method, "post" | "put" | "patch") {

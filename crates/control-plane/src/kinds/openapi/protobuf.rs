@@ -43,7 +43,8 @@ fn operation(out: &mut Message, node: &Value) {
     elements(&node["parameters"]).for_each(|node| parameter(out, 8, node));
     out.message(9, |responses| {
         for (code, node) in entries(&node["responses"]) {
-            responses.named(1, code, |value| value.message(1, |response| response.text(1, &node["description"])));
+            responses
+                .named(1, code, |value| value.message(1, |response| response.text(1, &node["description"])));
         }
     });
     extensions(out, 13, node);

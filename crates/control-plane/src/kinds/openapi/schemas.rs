@@ -17,8 +17,15 @@ const REFERENCE: &str = "#/definitions/";
 
 /// Words of a custom schema that old clients refuse or misread in v2.
 const NOT_IN_V2: [&str; 9] = [
-    "oneOf", "anyOf", "allOf", "not", "nullable", "default", "x-kubernetes-validations",
-    "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource",
+    "oneOf",
+    "anyOf",
+    "allOf",
+    "not",
+    "nullable",
+    "default",
+    "x-kubernetes-validations",
+    "x-kubernetes-preserve-unknown-fields",
+    "x-kubernetes-embedded-resource",
 ];
 
 /// Shapes of one document, collected with everything they refer to.
@@ -182,7 +189,8 @@ fn to_v3(name: &str, mut shape: Value) -> Value {
 fn redirect(node: &mut Value) {
     match node {
         Value::Object(map) => {
-            let target = map.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix(REFERENCE));
+            let target =
+                map.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix(REFERENCE));
             if let Some(target) = target {
                 let pointer = json!({ "$ref": format!("#/components/schemas/{target}") });
                 map.shift_remove("$ref");

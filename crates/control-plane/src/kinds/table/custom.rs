@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::jsonpath::Path;
-use super::{builtin, fields, time};
+use super::{builtin, fields, number, time};
 use crate::kinds::{Column, Kind};
 
 /// How one cell is found and shown.
@@ -46,7 +46,7 @@ pub(super) fn row(getters: &[Getter], object: &Value, now: Timestamp) -> Vec<Val
 /// The columns of the definition, without the name should it stand there already.
 fn asked(kind: &Kind) -> &[Column] {
     match kind.columns.as_slice() {
-        [first, rest @ ..] if first.path.is_empty() => rest,
+        [first, rest @ ..] if first.format == "name" => rest,
         all => all,
     }
 }
@@ -74,13 +74,13 @@ fn age_column() -> Column {
 fn cell(kind: &str, value: &Value, now: Timestamp) -> Value {
     match (kind, value) {
         ("string", _) => printed(value).into(),
-        ("integer", Value::Number(number)) => match number.as_i64() {
+        ("integer", Value::Number(given)) => match given.as_i64() {
             Some(whole) => whole.into(),
             // Truncation is what the original does with a fraction here.
             #[allow(clippy::cast_possible_truncation)]
-            None => number.as_f64().map_or(Value::Null, |fraction| json!(fraction as i64)),
+            None => given.as_f64().map_or(Value::Null, |fraction| json!(fraction as i64)),
         },
-        ("number", Value::Number(number)) => number.as_f64().map_or(Value::Null, float),
+        ("number", Value::Number(given)) => given.as_f64().map_or(Value::Null, number::whole),
         ("boolean", Value::Bool(_)) => value.clone(),
         ("date", Value::String(text)) => date(text, now).into(),
         _ => Value::Null,
@@ -97,42 +97,17 @@ fn date(text: &str, now: Timestamp) -> String {
     }
 }
 
-/// A float in Go's JSON: whole numbers without a fraction.
-fn float(value: f64) -> Value {
-    /// Every whole number up to here is exact as a float.
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    #[allow(clippy::cast_possible_truncation)]
-    if value.fract() == 0.0 && value.abs() <= EXACT { json!(value as i64) } else { json!(value) }
-}
-
 /// Any value as text: strings bare, lists and maps as JSON with sorted keys.
 fn printed(value: &Value) -> String {
     match value {
         Value::Null => "<no value>".into(),
         Value::String(text) => text.clone(),
         Value::Bool(value) => value.to_string(),
-        Value::Number(number) => match (number.as_i64(), number.as_f64()) {
-            (None, Some(value)) => go_float(value),
-            _ => number.to_string(),
+        Value::Number(given) => match (given.as_i64(), given.as_f64()) {
+            (None, Some(value)) => number::shortest(value),
+            _ => given.to_string(),
         },
         Value::Array(_) | Value::Object(_) => go_json(value),
-    }
-}
-
-/// A float as Go's `%v` prints it: the shortest digits, with an exponent from a million on and below
-/// a ten-thousandth.
-fn go_float(value: f64) -> String {
-    let scientific = format!("{value:e}");
-    let Some((digits, exponent)) = scientific.split_once('e') else {
-        return scientific;
-    };
-    match exponent.parse::<i32>() {
-        Ok(-4..=5) => format!("{value}"),
-        Ok(exponent) => {
-            let sign = if exponent < 0 { '-' } else { '+' };
-            format!("{digits}e{sign}{:02}", exponent.unsigned_abs())
-        }
-        Err(_) => scientific,
     }
 }
 
@@ -160,7 +135,7 @@ fn sorted(value: &Value) -> Value {
             fields.sort_unstable_by(|left, right| left.0.cmp(&right.0));
             Value::Object(fields.into_iter().collect())
         }
-        Value::Number(number) if number.as_i64().is_none() => number.as_f64().map_or(Value::Null, float),
+        Value::Number(given) if given.as_i64().is_none() => given.as_f64().map_or(Value::Null, number::whole),
         other => other.clone(),
     }
 }

@@ -10,6 +10,7 @@ mod fields;
 mod jsonpath;
 mod metrics;
 mod network;
+pub(crate) mod number;
 mod pods;
 mod policy;
 pub(crate) mod selector;

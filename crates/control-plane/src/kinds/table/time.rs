@@ -16,8 +16,8 @@ pub(super) fn human(duration: SignedDuration) -> String {
     match seconds {
         // Clocks of two machines may differ by a second: the first moment of the future counts as now.
         ..-1 => "<invalid>".into(),
-        ..0 => "0s".into(),
-        ..120 => format!("{seconds}s"),
+        -1 => "0s".into(),
+        0..120 => format!("{seconds}s"),
         _ if minutes < 10 => pair(minutes, "m", seconds % 60, "s"),
         _ if minutes < 180 => format!("{minutes}m"),
         _ if hours < 8 => pair(hours, "h", minutes % 60, "m"),

@@ -18,8 +18,7 @@ const MAX_PRIORITY: i64 = 1_000_000_000;
 const BAD_KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or \
      'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 const SEALED: &str = "field is immutable when `immutable` is set";
-const FROZEN_CLAIM: &str =
-    "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
+const FROZEN_CLAIM: &str = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
 
 /// A Secret.
 pub(super) fn secret(causes: &mut Causes, object: &Value, old: Option<&Value>) {
@@ -30,7 +29,11 @@ pub(super) fn secret(causes: &mut Causes, object: &Value, old: Option<&Value>) {
     for (key, value) in at(object, &["data"]).and_then(Value::as_object).into_iter().flatten() {
         match STANDARD.decode(value.as_str().unwrap_or_default()) {
             Ok(bytes) => total += bytes.len(),
-            Err(error) => causes.invalid(format!("data[{key}]"), &json!("<secret contents redacted>"), &error.to_string()),
+            Err(error) => causes.invalid(
+                format!("data[{key}]"),
+                &json!("<secret contents redacted>"),
+                &error.to_string(),
+            ),
         }
     }
     if total > MAX_BYTES {
@@ -166,13 +169,19 @@ pub(super) fn limit_range(causes: &mut Causes, object: &Value) {
             causes.add(Cause::duplicate(format!("{path}.type"), &limit["type"]));
         }
         seen.push(kind);
-        if !kind.is_empty() && !kind.contains('/') && !["Pod", "Container", "PersistentVolumeClaim"].contains(&kind) {
+        if !kind.is_empty()
+            && !kind.contains('/')
+            && !["Pod", "Container", "PersistentVolumeClaim"].contains(&kind)
+        {
             let why = "must be a standard limit type or fully qualified";
             causes.invalid(format!("{path}.type"), &limit["type"], why);
         }
         for (key, least) in at(limit, &["min"]).and_then(Value::as_object).into_iter().flatten() {
             let most = at(limit, &["max", key]);
-            let above = most.and_then(quantity::nanos).zip(quantity::nanos(least)).is_some_and(|(max, min)| min > max);
+            let above = most
+                .and_then(quantity::nanos)
+                .zip(quantity::nanos(least))
+                .is_some_and(|(max, min)| min > max);
             if let Some(most) = most.filter(|_| above) {
                 let (min, max) = (least.as_str().unwrap_or_default(), most.as_str().unwrap_or_default());
                 let why = format!("min value {min} is greater than max value {max}");
@@ -191,7 +200,9 @@ pub(super) fn lease(causes: &mut Causes, object: &Value) {
     if let Some(value) = number("leaseTransitions").filter(|value| value.as_i64() < Some(0)) {
         causes.invalid("spec.leaseTransitions", value, NEGATIVE);
     }
-    if !text(object, &["spec", "preferredHolder"]).is_empty() && text(object, &["spec", "strategy"]).is_empty() {
+    if !text(object, &["spec", "preferredHolder"]).is_empty()
+        && text(object, &["spec", "strategy"]).is_empty()
+    {
         let why = "may only be specified if `strategy` is defined";
         causes.add(Cause::forbidden("spec.preferredHolder", why));
     }

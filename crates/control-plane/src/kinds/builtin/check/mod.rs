@@ -26,9 +26,28 @@ const BAD_LABEL: &str = "a lowercase RFC 1123 label must consist of lower case a
      '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 
 /// Fields that schemas call required but that are judged elsewhere here, or that may well be zero.
-const JUDGED_ELSEWHERE: [&str; 20] = [
-    "selector", "template", "jobTemplate", "spec", "roleRef", "containers", "backend", "pathType", "verbs", "kind", "value",
-    "revision", "lun", "seconds", "weight", "preference", "nodeSelectorTerms", "metadata", "involvedObject", "provisioner",
+const JUDGED_ELSEWHERE: [&str; 21] = [
+    "selector",
+    "template",
+    "jobTemplate",
+    "spec",
+    "roleRef",
+    "containers",
+    "backend",
+    "pathType",
+    "verbs",
+    "kind",
+    "value",
+    "revision",
+    "lun",
+    "seconds",
+    "weight",
+    "preference",
+    "nodeSelectorTerms",
+    "metadata",
+    "involvedObject",
+    "provisioner",
+    "limits",
 ];
 
 /// Kinds whose every rule stands here, or elsewhere in the server.
@@ -39,20 +58,17 @@ static QUANTITY: LazyLock<Arc<Schema>> =
 static LABEL: LazyLock<Regex> =
     LazyLock::new(|| Regex::new("^[a-z0-9]([-a-z0-9]*[a-z0-9])?$").expect("a constant pattern"));
 
-/// What is wrong with an object that a client creates, or puts in the place of `old`, after defaults.
-/// Metadata is checked elsewhere, and writes to subresources do not come here. Custom kinds pass.
+/// What is wrong with an object that a client creates, or puts in the place of `old`, after [`default`] and
+/// [`prepare_create`] or [`prepare_update`]. Metadata is checked elsewhere, and writes to subresources do not
+/// come here. Custom kinds pass.
+///
+/// [`default`]: super::default
+/// [`prepare_create`]: super::prepare_create
+/// [`prepare_update`]: super::prepare_update
 pub fn check(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<Cause> {
     let mut causes = Causes::default();
     if !kind.builtin {
         return causes.list;
-    }
-    if let Some(schema) = kind.schema.get() {
-        let walk = !NO_REQUIRED_WALK.contains(&kind.kind.as_str());
-        for (name, value) in object.as_object().into_iter().flatten() {
-            if let Some(field) = schema.field(name).filter(|_| name != "status" && name != "metadata") {
-                causes.walk(field, value, name.clone(), walk);
-            }
-        }
     }
     match (kind.group.as_str(), kind.kind.as_str()) {
         ("", "Pod") => pod::pod(&mut causes, object, old),
@@ -75,6 +91,14 @@ pub fn check(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<Cause> {
         ("storage.k8s.io", "StorageClass") => data::storage_class(&mut causes, object, old),
         _ => {}
     }
+    if let Some(schema) = kind.schema.get() {
+        let walk = !NO_REQUIRED_WALK.contains(&kind.kind.as_str());
+        for (name, value) in object.as_object().into_iter().flatten() {
+            if let Some(field) = schema.field(name).filter(|_| name != "status" && name != "metadata") {
+                causes.walk(field, value, name.clone(), walk);
+            }
+        }
+    }
     causes.list
 }
 
@@ -85,8 +109,11 @@ struct Causes {
 }
 
 impl Causes {
+    /// Adds a cause once: two rules may find the same fault.
     fn add(&mut self, cause: Cause) {
-        self.list.push(cause);
+        if !self.list.contains(&cause) {
+            self.list.push(cause);
+        }
     }
 
     fn invalid(&mut self, field: impl Into<String>, value: &Value, why: &str) {
@@ -139,10 +166,9 @@ impl Causes {
 
     /// Adds a cause if the text is outside a closed list.
     fn one_of(&mut self, field: impl Into<String>, value: Option<&Value>, supported: &[&str]) {
-        if let Some(value) = value {
-            if !value.as_str().is_some_and(|text| supported.contains(&text)) {
-                self.add(Cause::not_supported(field, value, supported));
-            }
+        let known = |value: &Value| value.as_str().is_some_and(|text| supported.contains(&text));
+        if let Some(value) = value.filter(|value| !known(value)) {
+            self.add(Cause::not_supported(field, value, supported));
         }
     }
 
@@ -156,7 +182,8 @@ impl Causes {
         }
         match value {
             Value::Object(map) => {
-                let missing = |name: &&String| map.get(*name).is_none_or(|found| found.is_null() || found == "");
+                let missing =
+                    |name: &&String| map.get(*name).is_none_or(|found| found.is_null() || found == "");
                 let judged = |name: &&String| !JUDGED_ELSEWHERE.contains(&name.as_str());
                 for name in schema.required.iter().filter(|_| required).filter(judged).filter(missing) {
                     self.add(Cause::required(format!("{path}.{name}"), ""));

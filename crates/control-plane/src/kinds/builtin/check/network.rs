@@ -107,7 +107,9 @@ fn http_path(causes: &mut Causes, path: &Value, field: &str) {
 fn backend(causes: &mut Causes, backend: &Value, field: &str) {
     let (service, resource) = (at(backend, &["service"]), at(backend, &["resource"]));
     match (service, resource) {
-        (Some(_), Some(_)) => causes.invalid(field, &json!(""), "cannot set both resource and service backends"),
+        (Some(_), Some(_)) => {
+            causes.invalid(field, &json!(""), "cannot set both resource and service backends")
+        }
         (None, None) => causes.invalid(field, &json!(""), "resource or service backend is required"),
         (None, Some(_)) => {}
         (Some(service), None) => {

@@ -17,10 +17,10 @@ const CHANGEABLE: &str = "pod updates may not change fields other than `spec.con
 /// A pod of its own.
 pub(super) fn pod(causes: &mut Causes, object: &Value, old: Option<&Value>) {
     pod_spec(causes, at(object, &["spec"]).unwrap_or(&Value::Null), "spec", &[]);
-    if let Some(old) = old {
-        if frozen(&object["spec"], &old["spec"]) != frozen(&old["spec"], &old["spec"]) {
-            causes.add(Cause::forbidden("spec", CHANGEABLE));
-        }
+    if let Some(old) = old
+        && frozen(&object["spec"], &old["spec"]) != frozen(&old["spec"], &old["spec"])
+    {
+        causes.add(Cause::forbidden("spec", CHANGEABLE));
     }
 }
 
@@ -28,7 +28,8 @@ pub(super) fn pod(causes: &mut Causes, object: &Value, old: Option<&Value>) {
 fn frozen(spec: &Value, old: &Value) -> Value {
     let mut spec = spec.clone();
     for lists in ["containers", "initContainers"] {
-        let images: Vec<Value> = list(old, &[lists]).iter().map(|container| container["image"].clone()).collect();
+        let images: Vec<Value> =
+            list(old, &[lists]).iter().map(|container| container["image"].clone()).collect();
         let containers = spec.get_mut(lists).and_then(Value::as_array_mut);
         for (container, image) in containers.into_iter().flatten().zip(images) {
             container["image"] = image;
@@ -97,7 +98,11 @@ fn mounts(causes: &mut Causes, container: &Value, path: &str, volumes: &HashSet<
         let path = format!("{path}.volumeMounts[{place}]");
         let name = text(mount, &["name"]);
         if !volumes.contains(name) {
-            causes.add(Cause::of("FieldValueNotFound", format!("{path}.name"), format!("Not found: {name:?}")));
+            causes.add(Cause::of(
+                "FieldValueNotFound",
+                format!("{path}.name"),
+                format!("Not found: {name:?}"),
+            ));
         }
         let target = text(mount, &["mountPath"]);
         if !target.is_empty() && !places.insert(target) {
@@ -112,12 +117,12 @@ fn resources(causes: &mut Causes, container: &Value, path: &str) {
     for (name, request) in requests.into_iter().flatten() {
         let limit = at(container, &["resources", "limits", name]);
         let amount = crate::kinds::builtin::quantity::nanos;
-        if let (Some(asked), Some(limit)) = (amount(request), limit) {
-            if amount(limit).is_some_and(|most| asked > most) {
-                let limit = limit.as_str().map_or_else(|| limit.to_string(), str::to_owned);
-                let why = format!("must be less than or equal to {name} limit of {limit}");
-                causes.invalid(format!("{path}.resources.requests"), request, &why);
-            }
+        if let (Some(asked), Some(limit)) = (amount(request), limit)
+            && amount(limit).is_some_and(|most| asked > most)
+        {
+            let limit = limit.as_str().map_or_else(|| limit.to_string(), str::to_owned);
+            let why = format!("must be less than or equal to {name} limit of {limit}");
+            causes.invalid(format!("{path}.resources.requests"), request, &why);
         }
     }
 }

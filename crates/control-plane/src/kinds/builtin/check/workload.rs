@@ -10,7 +10,12 @@ const MISMATCH: &str = "`selector` does not match template `labels`";
 const FROZEN_SET: &str = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', \
      'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
 const CHANGEABLE_SET: [&str; 7] = [
-    "replicas", "template", "updateStrategy", "minReadySeconds", "ordinals", "revisionHistoryLimit",
+    "replicas",
+    "template",
+    "updateStrategy",
+    "minReadySeconds",
+    "ordinals",
+    "revisionHistoryLimit",
     "persistentVolumeClaimRetentionPolicy",
 ];
 
@@ -56,7 +61,8 @@ fn selector(causes: &mut Causes, kind: &str, spec: &Value) {
         causes.add(Cause::required("spec.selector", ""));
     }
     let empty = selector.is_some_and(|selector| {
-        list(selector, &["matchExpressions"]).is_empty() && at(selector, &["matchLabels"]).is_none_or(is_empty)
+        list(selector, &["matchExpressions"]).is_empty()
+            && at(selector, &["matchLabels"]).is_none_or(is_empty)
     });
     if empty {
         let noun = match kind {
@@ -89,7 +95,11 @@ fn strategy(causes: &mut Causes, spec: &Value) {
                 causes.invalid("spec.strategy.rollingUpdate.maxUnavailable", value, why);
             }
         }
-        _ => causes.add(Cause::not_supported("spec.strategy", &spec["strategy"], &["Recreate", "RollingUpdate"])),
+        _ => causes.add(Cause::not_supported(
+            "spec.strategy",
+            &spec["strategy"],
+            &["Recreate", "RollingUpdate"],
+        )),
     }
     let number = |name: &str| spec[name].as_i64().unwrap_or(0);
     if at(spec, &["progressDeadlineSeconds"]).is_some()
@@ -118,21 +128,31 @@ pub(super) fn job(causes: &mut Causes, object: &Value, old: Option<&Value>) {
     }
     causes.immutable(object, old, &["spec", "selector"]);
     causes.immutable(object, old, &["spec", "template"]);
-    for field in ["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"] {
+    for field in ["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"]
+    {
         causes.immutable(object, old, &["spec", field]);
     }
 }
 
 fn job_spec(causes: &mut Causes, spec: &Value, path: &str) {
     let numbers = [
-        "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished",
-        "backoffLimitPerIndex", "maxFailedIndexes",
+        "parallelism",
+        "completions",
+        "activeDeadlineSeconds",
+        "backoffLimit",
+        "ttlSecondsAfterFinished",
+        "backoffLimitPerIndex",
+        "maxFailedIndexes",
     ];
     causes.not_negative(spec, &numbers, path);
     let mode = at(spec, &["completionMode"]);
     causes.one_of(format!("{path}.completionMode"), mode, &["NonIndexed", "Indexed"]);
     if mode == Some(&json!("Indexed")) {
-        causes.require(format!("{path}.completions"), at(spec, &["completions"]), "when completion mode is Indexed");
+        causes.require(
+            format!("{path}.completions"),
+            at(spec, &["completions"]),
+            "when completion mode is Indexed",
+        );
     }
     pod::pod_spec(causes, &spec["template"]["spec"], &format!("{path}.template.spec"), &[]);
     if matches!(text(spec, &["template", "spec", "restartPolicy"]), "" | "Always") {
@@ -148,7 +168,10 @@ pub(super) fn cron_job(causes: &mut Causes, object: &Value) {
     // A missing schedule is found by the walk over required fields.
     let words = schedule.split_whitespace().count();
     if !schedule.is_empty() && !schedule.starts_with('@') && words != 5 {
-        let why = format!("expected exactly 5 fields, found {words}: {:?}", schedule.split_whitespace().collect::<Vec<_>>());
+        let why = format!(
+            "expected exactly 5 fields, found {words}: {:?}",
+            schedule.split_whitespace().collect::<Vec<_>>()
+        );
         causes.invalid("spec.schedule", &spec["schedule"], &why.replace("\", \"", " ").replace('"', ""));
     }
     if schedule.contains("TZ") {

@@ -42,7 +42,8 @@ pub fn default(kind: &Kind, object: &mut Value) {
         ("", "PersistentVolumeClaim") => claim(map),
         ("", "LimitRange") => each(ensure(map, "spec"), "limits").for_each(limit),
         ("", "Endpoints") => {
-            each(map, "subsets").for_each(|set| each(set, "ports").for_each(|port| fill(port, "protocol", "TCP")));
+            each(map, "subsets")
+                .for_each(|set| each(set, "ports").for_each(|port| fill(port, "protocol", "TCP")));
         }
         ("", "Event") => event(map),
         ("apps", _) => workload::apps(&kind.kind, map),
@@ -229,7 +230,8 @@ fn network_policy(map: &mut Fields) {
         spec.insert("policyTypes".into(), types);
     }
     for direction in ["ingress", "egress"] {
-        each(spec, direction).for_each(|rule| each(rule, "ports").for_each(|port| fill(port, "protocol", "TCP")));
+        each(spec, direction)
+            .for_each(|rule| each(rule, "ports").for_each(|port| fill(port, "protocol", "TCP")));
     }
 }
 
