@@ -54,9 +54,10 @@ FIELD: spec <Object>
 ...
 FIELDS:
 ...
-  databaseName  <string>
+  databaseName	<string>
+    Database to create or adopt on the server.
 ...
-  userName  <string>
+  userName	<string> -required-
 ...
 
 @ kubectl < 1.27
@@ -74,7 +75,7 @@ FIELDS:
 ...
 
 $ kubectl explain databaseclaim.spec.databaseName | grep '^FIELD'
-FIELD:   databaseName <string>
+FIELD: databaseName <string>
 
 $ kubectl explain dbc --recursive | grep -o 'connectionInfo\b.*' | head -1
 connectionInfo	<Object>
@@ -111,11 +112,10 @@ DESCRIPTION:
 $ kubectl explain pod.spec.containers.env --recursive | grep -c secretKeyRef
 1
 
-$ kubectl explain databaseclaim.spec.nothing
+$ kubectl explain databaseclaim.spec.nothing 2>&1 | tail -1
 error: field "nothing" does not exist
-[exit 1]
 
-$ kubectl version -o json | grep -c gitVersion
+$ kubectl version -o json 2> /dev/null | grep -c gitVersion
 2
 
 $ kubectl cluster-info | sed 's/\x1b\[[0-9;]*m//g' | head -1
