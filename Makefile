@@ -58,8 +58,13 @@ bench: ## Measure; prints the tables of docs/benchmarks.md
 	cargo bench --locked --package terrace
 
 fuzz: ## Run every fuzz target for a bounded time (SECONDS_EACH=60)
-	@scripts/ensure cc
-	TERRACE_FUZZ_SECONDS=$(SECONDS_EACH) cargo test --release --locked --package control-plane --test fuzz -- --nocapture
+	@scripts/ensure cc cargo-fuzz
+	@PATH="$$PATH:$(TERRACE_CACHE_DIR)/tools/bin"; cd crates/control-plane; \
+	for target in patch schema selector; do \
+		mkdir -p "$(TERRACE_CACHE_DIR)/corpus/$$target"; \
+		cargo +nightly fuzz run --target-dir "$(TERRACE_CACHE_DIR)/fuzz" $$target \
+			"$(TERRACE_CACHE_DIR)/corpus/$$target" fuzz/seeds/$$target -- -max_total_time=$(SECONDS_EACH) -max_len=4096; \
+	done
 
 clean: ## Remove what was built or downloaded here
 	cargo clean

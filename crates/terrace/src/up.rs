@@ -38,8 +38,9 @@ pub(crate) async fn run(dir: PathBuf, options: Options) -> anyhow::Result<()> {
     let plane = ControlPlane::open(Config { dir: Some(dir.clone()), logs: Some(dir.join("logs")) }).await?;
     progress.part("store", "state is open", Some(&dir.display().to_string()))?;
     let stop = CancellationToken::new();
+    let sockets = Sockets { api, http };
     let started = tokio::select! {
-        started = start(&plane, &dir, api, http, &progress, &stop) => started,
+        started = start(&plane, &dir, sockets, &progress, &stop) => started,
         _ = interrupted.recv() => Ok(()),
         _ = terminated.recv() => Ok(()),
     };
@@ -55,11 +56,16 @@ pub(crate) async fn run(dir: PathBuf, options: Options) -> anyhow::Result<()> {
     progress.stopped()
 }
 
+/// The two doors, bound before anything else so that a taken port costs nothing.
+struct Sockets {
+    api: TcpListener,
+    http: TcpListener,
+}
+
 async fn start(
     plane: &ControlPlane,
     dir: &std::path::Path,
-    api: TcpListener,
-    http: TcpListener,
+    Sockets { api, http }: Sockets,
     progress: &Progress,
     stop: &CancellationToken,
 ) -> anyhow::Result<()> {

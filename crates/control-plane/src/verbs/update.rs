@@ -259,11 +259,9 @@ pub(crate) async fn write(
 /// Whether nothing holds an object that is being deleted.
 pub(crate) fn finished(object: &Value) -> bool {
     let metadata = &object["metadata"];
-    let held = |list: &Value| list.as_array().is_some_and(|list| !list.is_empty());
+    let free = |list: &Value| list.as_array().is_none_or(Vec::is_empty);
     let namespace = object["kind"] == "Namespace" && object["apiVersion"] == "v1";
     let graceful = metadata["deletionGracePeriodSeconds"].as_i64().unwrap_or(0) > 0;
-    !metadata["deletionTimestamp"].is_null()
-        && !held(&metadata["finalizers"])
-        && !(namespace && held(&object["spec"]["finalizers"]))
-        && !graceful
+    let released = free(&metadata["finalizers"]) && (!namespace || free(&object["spec"]["finalizers"]));
+    !metadata["deletionTimestamp"].is_null() && released && !graceful
 }
