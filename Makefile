@@ -6,7 +6,6 @@ SHELL := bash
 
 # Where the Python environment and the built tools live; CI points it outside the clone.
 export TERRACE_CACHE_DIR ?= $(CURDIR)/.cache
-export CARGO_DENY_VERSION := 0.20.2
 
 XTASK := cargo run --quiet --locked --package xtask --
 # Options for `terrace up`: make up ARGS="--port 7443"

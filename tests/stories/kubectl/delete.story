@@ -32,7 +32,7 @@ configmap/owner-background
 configmap/owned-background created
 
 $ kubectl -n field delete configmap owner-background
-> kubectl -n field wait --for=delete configmap/owned-background --timeout=20s
+> kubectl -n field wait --for=delete configmap/owned-background --timeout=20s > /dev/null 2>&1
 > kubectl -n field get configmap owner-background owned-background
 configmap "owner-background" deleted
 Error from server (NotFound): configmaps "owner-background" not found
@@ -47,7 +47,7 @@ $ . ./owned.bash; owned foreground
 > until_true eval '[ -n "$(kubectl -n field get configmap owned-foreground -o jsonpath={.metadata.deletionTimestamp})" ]'
 > kubectl -n field get configmap owner-foreground -o jsonpath='{.metadata.finalizers}{"\n"}'
 > kubectl -n field patch configmap owned-foreground --type merge -p '{"metadata":{"finalizers":null}}'
-> kubectl -n field wait --for=delete configmap/owner-foreground --timeout=20s
+> kubectl -n field wait --for=delete configmap/owner-foreground --timeout=20s > /dev/null 2>&1
 > kubectl -n field get configmap owner-foreground owned-foreground
 configmap/owner-foreground
 configmap/owned-foreground created
@@ -155,7 +155,7 @@ $ kubectl create namespace doomed
 > kubectl -n doomed create configmap late 2>&1 | grep -o 'forbidden: .*'
 > until_true eval 'kubectl get namespace doomed -o jsonpath={.status.conditions} | grep story.example.com/hold'
 > kubectl -n doomed patch configmap held --type json -p '[{"op":"remove","path":"/metadata/finalizers"}]'
-> kubectl wait --for=delete namespace/doomed --timeout=20s
+> kubectl wait --for=delete namespace/doomed --timeout=20s > /dev/null 2>&1
 > kubectl get namespace doomed
 namespace/doomed created
 configmap/held created

@@ -69,12 +69,13 @@ RESOURCE: spec <Object>
 ...
 FIELDS:
 ...
-   databaseName   <string>
+   databaseName	<string>
+     Database to create or adopt on the server.
 ...
-   userName   <string>
+   userName	<string> -required-
 ...
 
-$ kubectl explain databaseclaim.spec.databaseName | grep '^FIELD'
+$ kubectl explain databaseclaim.spec.databaseName | grep '^FIELD' | tr -s ' '
 FIELD: databaseName <string>
 
 $ kubectl explain dbc --recursive | grep -o 'connectionInfo\b.*' | head -1
