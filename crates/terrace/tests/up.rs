@@ -177,6 +177,23 @@ fn every_definition_is_installed_and_printed() {
 }
 
 #[test]
+fn every_example_is_taken_and_shown() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (_up, _) = Up::start(dir.path());
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    let applied = kubectl(dir.path(), &["apply", "-f", examples]);
+    assert!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
+    let again = kubectl(dir.path(), &["apply", "-f", examples]);
+    let again = String::from_utf8_lossy(&again.stdout).into_owned();
+    assert!(again.lines().all(|line| line.ends_with("unchanged")), "{again}");
+    for definition in api::crds() {
+        let plural = format!("{}.{}", definition.spec.names.plural, definition.spec.group);
+        let listed = kubectl(dir.path(), &["get", &plural, "-A", "--no-headers"]);
+        assert!(!listed.stdout.is_empty(), "{plural}: {}", String::from_utf8_lossy(&listed.stderr));
+    }
+}
+
+#[test]
 fn commands_say_what_to_do_when_nothing_runs_yet() {
     let parent = tempfile::tempdir().expect("a directory");
     let dir = parent.path().join("nothing");
