@@ -134,7 +134,7 @@ impl Server {
 
     pub(crate) fn refresh_catalog(&self) {
         let _one_at_a_time = self.refreshing.lock();
-        let definitions = self.objects(DEFINITIONS, None);
+        let definitions = self.stored(DEFINITIONS, None);
         let next = Arc::new(self.catalog().next(&definitions));
         *self.catalog.write() = next;
         self.documents.forget();
