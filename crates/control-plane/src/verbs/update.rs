@@ -142,7 +142,10 @@ fn settled(
 ) -> Result<(Value, Vec<String>), Status> {
     let kind = &call.entry.kind;
     let mut new = next.object;
-    let fields = new["metadata"].get("managedFields").cloned();
+    let mut fields = new["metadata"].get("managedFields").cloned();
+    if let Some(fields) = &mut fields {
+        builtin::canonical_fields(fields);
+    }
     let warnings = admit::shape(call, &mut new, &next.duplicates)?;
     keep_metadata(&mut new, old);
     confine(call, part, &mut new, old);

@@ -10,6 +10,7 @@ mod prepare;
 mod quantity;
 #[cfg(test)]
 mod tests;
+mod times;
 
 pub use check::check;
 pub use default::default;
@@ -17,6 +18,7 @@ pub(super) use definitions::Definitions;
 pub use definitions::{object_meta, schema};
 pub use event::convert_event;
 pub use prepare::{prepare_create, prepare_finalize, prepare_status, prepare_update};
+pub use times::{canonical_fields, canonical_times};
 
 use super::{Kind, ScalePaths, SchemaRef, Subresource};
 
