@@ -13,7 +13,7 @@ mod tests;
 use serde_json::Value;
 
 pub use json::merge_patch;
-pub use managed::{ApplyError, Conflict, Manager, apply, conflict_status, track};
+pub use managed::{ApplyError, Conflict, Manager, apply, conflict_status, track, track_new};
 pub use operations::json_patch;
 pub use strategic::strategic;
 

@@ -16,6 +16,12 @@ pub(crate) fn shape(call: &Call, object: &mut Value, duplicates: &[String]) -> R
     if let Some(schema) = kind.schema.get() {
         if kind.builtin {
             right_types(call, &schema, object)?;
+            if let Some(why) = builtin::unreadable(&schema, object) {
+                return Err(Status::bad_request(format!(
+                    "{} in version {:?} cannot be handled as a {}: {why}",
+                    kind.kind, kind.version, kind.kind
+                )));
+            }
         }
         unknown = schema::prune(&schema, object);
         if !kind.builtin {

@@ -133,7 +133,7 @@ fn tracked(call: &Call, object: &Value) -> Option<Value> {
     }
     let version = call.entry.kind.api_version();
     let by = Manager { name: call.manager(), api_version: &version, subresource: "", now: call.now };
-    merge::track(None, &mut given, call.entry.typed().as_deref(), &by);
+    merge::track_new(&builtin::blank(&call.entry.kind), &mut given, call.entry.typed().as_deref(), &by);
     given["metadata"].get("managedFields").cloned()
 }
 

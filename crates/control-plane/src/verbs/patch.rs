@@ -136,16 +136,11 @@ fn fits(call: &Call, config: &mut Value) -> Result<(), Status> {
     if !config["metadata"]["managedFields"].is_null() {
         return Err(Status::bad_request("metadata.managedFields must be nil"));
     }
-    for (key, want) in [("apiVersion", kind.api_version()), ("kind", kind.kind.clone())] {
-        match config[key].as_str() {
-            Some(given) if given == want => {}
-            None => return Err(Status::bad_request(format!("{key} must be set in an apply patch"))),
-            Some(given) => {
-                return Err(Status::bad_request(format!(
-                    "the {key} in the data ({given}) does not match the expected {key} ({want})"
-                )));
-            }
-        }
+    let text = |key: &str| config[key].as_str().unwrap_or_default();
+    if text("apiVersion") != kind.api_version() || text("kind") != kind.kind {
+        let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
+        let what = format!("invalid object type: {group}/{version}, Kind={}", text("kind"));
+        return Err(Status::bad_request(what));
     }
     if !config["metadata"].is_object() {
         config["metadata"] = serde_json::json!({});

@@ -61,10 +61,9 @@ fn check_place(call: &Call, object: &Value) -> Result<(), Status> {
     }
     let namespace = metadata["namespace"].as_str().unwrap_or_default();
     if call.entry.kind.namespaced && !namespace.is_empty() && namespace != call.path.namespace {
-        return Err(Status::bad_request(format!(
-            "the namespace of the object ({namespace}) does not match the namespace on the request ({})",
-            call.path.namespace
-        )));
+        return Err(Status::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ));
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! The kinds served out of the box, as data, with what the original does to them beyond their schemas:
 //! defaults, checks, and the fields that only the server or only a subresource may write.
 
+mod blank;
 mod check;
 mod default;
 mod definitions;
@@ -12,7 +13,8 @@ mod quantity;
 mod tests;
 mod times;
 
-pub use check::check;
+pub use blank::blank;
+pub use check::{check, unreadable};
 pub use default::default;
 pub(super) use definitions::Definitions;
 pub use definitions::{object_meta, schema};

@@ -78,14 +78,23 @@ pub fn readable(managed: &Value) -> Result<(), String> {
 /// `managedFields` in `new` count if they can be read, else those of `old` do; an empty list, or one of
 /// one empty entry, ends the tracking of the object until it is applied.
 pub fn track(old: Option<&Value>, new: &mut Value, schema: Option<&Schema>, by: &Manager) {
-    let given = take_managed(new);
     let empty = Value::Object(Map::new());
-    let before = old.unwrap_or(&empty);
+    record(old.unwrap_or(&empty), new, schema, by, old.is_some());
+}
+
+/// As [`track`], for the create of a kind whose objects are never quite empty: nobody owns the parts that
+/// `blank` has before anything is written.
+pub fn track_new(blank: &Value, new: &mut Value, schema: Option<&Schema>, by: &Manager) {
+    record(blank, new, schema, by, false);
+}
+
+fn record(before: &Value, new: &mut Value, schema: Option<&Schema>, by: &Manager, there: bool) {
+    let given = take_managed(new);
     if !depth_within(before, DEPTH_MAX + DEPTH_OWN) || !depth_within(new, DEPTH_MAX) {
         return;
     }
     let mut entries = starting_entries(given.as_ref(), managed_of(before), by);
-    if old.is_some() && entries.is_empty() {
+    if there && entries.is_empty() {
         return;
     }
     let shape = Shape::root(schema);

@@ -102,6 +102,24 @@ pub fn check(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<Cause> {
     causes.list
 }
 
+/// What the original says where something in the object stands for an amount and is none. Such an object
+/// cannot even be read.
+pub fn unreadable(schema: &Arc<Schema>, value: &Value) -> Option<&'static str> {
+    if Arc::ptr_eq(schema, &QUANTITY) {
+        return (!value.is_null() && quantity::nanos(value).is_none()).then_some(quantity::NOT_A_QUANTITY);
+    }
+    match value {
+        Value::Object(map) => {
+            map.iter().find_map(|(name, child)| schema.field(name).and_then(|field| unreadable(field, child)))
+        }
+        Value::Array(items) => {
+            let schema = schema.items.as_ref()?;
+            items.iter().find_map(|item| unreadable(schema, item))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    }
+}
+
 /// Causes as they are found.
 #[derive(Default)]
 struct Causes {
@@ -172,12 +190,9 @@ impl Causes {
         }
     }
 
-    /// Amounts must be amounts everywhere, and required fields must be there.
+    /// Required fields must be there.
     fn walk(&mut self, schema: &Arc<Schema>, value: &Value, path: String, required: bool) {
         if Arc::ptr_eq(schema, &QUANTITY) {
-            if quantity::nanos(value).is_none() {
-                self.invalid(path, value, quantity::NOT_A_QUANTITY);
-            }
             return;
         }
         match value {

@@ -10,6 +10,8 @@ use crate::status::Cause;
 
 const POLICIES: [&str; 3] = ["Always", "OnFailure", "Never"];
 const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
+const BAD_VARIABLE: &str =
+    "a valid environment variable name must consist only of printable ASCII characters other than '='";
 const CHANGEABLE: &str = "pod updates may not change fields other than `spec.containers[*].image`,\
      `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing \
      tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
@@ -65,13 +67,14 @@ pub(super) fn pod_spec(causes: &mut Causes, spec: &Value, path: &str, more: &[St
         for (place, container) in list(spec, &[lists]).iter().enumerate() {
             let path = format!("{path}.{lists}[{place}]");
             causes.label(format!("{path}.name"), container.get("name"));
+            causes.require(format!("{path}.image"), container.get("image"), "");
+            ports(causes, container, &path);
+            variables(causes, container, &path);
+            mounts(causes, container, &path, &volumes);
+            resources(causes, container, &path);
             if !text(container, &["name"]).is_empty() && !names.insert(text(container, &["name"])) {
                 causes.add(Cause::duplicate(format!("{path}.name"), &container["name"]));
             }
-            causes.require(format!("{path}.image"), container.get("image"), "");
-            ports(causes, container, &path);
-            mounts(causes, container, &path, &volumes);
-            resources(causes, container, &path);
         }
     }
     causes.one_of(format!("{path}.restartPolicy"), at(spec, &["restartPolicy"]), &POLICIES);
@@ -85,10 +88,29 @@ fn ports(causes: &mut Causes, container: &Value, path: &str) {
         if !name.is_empty() && !names.insert(name) {
             causes.add(Cause::duplicate(format!("{path}.name"), &port["name"]));
         }
-        if let Some(number) = port.get("containerPort") {
-            causes.port(format!("{path}.containerPort"), number);
+        match port.get("containerPort") {
+            Some(number) if number == 0 => causes.add(Cause::required(format!("{path}.containerPort"), "")),
+            Some(number) => causes.port(format!("{path}.containerPort"), number),
+            None => {}
         }
         causes.one_of(format!("{path}.protocol"), port.get("protocol"), &PROTOCOLS);
+    }
+}
+
+fn variables(causes: &mut Causes, container: &Value, path: &str) {
+    for (place, variable) in list(container, &["env"]).iter().enumerate() {
+        let path = format!("{path}.env[{place}]");
+        let name = text(variable, &["name"]);
+        if name.is_empty() {
+            causes.add(Cause::required(format!("{path}.name"), ""));
+        } else if !name.bytes().all(|byte| (b' '..=b'~').contains(&byte) && byte != b'=') {
+            causes.invalid(format!("{path}.name"), &variable["name"], BAD_VARIABLE);
+        }
+        let source = at(variable, &["valueFrom"]);
+        if source.is_some() && !text(variable, &["value"]).is_empty() {
+            let why = "may not be specified when `value` is not empty";
+            causes.invalid(format!("{path}.valueFrom"), &json!(""), why);
+        }
     }
 }
 

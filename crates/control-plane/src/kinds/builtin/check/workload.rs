@@ -72,7 +72,7 @@ fn selector(causes: &mut Causes, kind: &str, spec: &Value) {
         };
         let why = format!("empty selector is invalid for {noun}");
         causes.invalid("spec.selector", selector.unwrap_or(&Value::Null), &why);
-    } else if !selects(selector, labels) && (selector.is_some() || kind == "DaemonSet") {
+    } else if !selects(selector, labels) {
         causes.invalid("spec.template.metadata.labels", labels.unwrap_or(&Value::Null), MISMATCH);
     }
 }

@@ -70,9 +70,8 @@ fn container(container: &mut Fields) {
         }
     }
     for variable in each(container, "env") {
-        let source = object(variable, "valueFrom");
-        if let Some(reference) = source.and_then(|source| object(source, "fieldRef")) {
-            fill(reference, "apiVersion", "v1");
+        if let Some(source) = object(variable, "valueFrom") {
+            references(source);
         }
     }
 }
@@ -123,17 +122,23 @@ fn volume(volume: &mut Fields) {
         fill(image, "pullPolicy", if latest { "Always" } else { "IfNotPresent" });
     }
     let claim = object(volume, "ephemeral").and_then(|source| object(source, "volumeClaimTemplate"));
-    if let Some(spec) = claim.and_then(|template| object(template, "spec")) {
-        claim_spec(spec);
+    if let Some(template) = claim {
+        ensure(template, "metadata");
+        claim_spec(ensure(template, "spec"));
+    }
+}
+
+fn references(source: &mut Fields) {
+    if let Some(reference) = object(source, "fieldRef") {
+        fill(reference, "apiVersion", "v1");
+    }
+    if let Some(reference) = object(source, "resourceFieldRef") {
+        fill(reference, "divisor", "0");
     }
 }
 
 fn field_references(files: &mut Fields) {
-    for item in each(files, "items") {
-        if let Some(reference) = object(item, "fieldRef") {
-            fill(reference, "apiVersion", "v1");
-        }
-    }
+    each(files, "items").for_each(references);
 }
 
 fn requests_follow_limits(container: &mut Fields) {
