@@ -20,8 +20,22 @@ pub enum Until {
     Time(Duration),
 }
 
-/// Creates a second. The names are `parcel-0` and on.
-pub async fn creates(endpoint: &Endpoint, namespace: &str, clients: usize, until: Until) -> Outcome<f64> {
+/// What a load has done.
+pub struct Load {
+    /// Requests that were answered.
+    pub count: usize,
+    time: Duration,
+}
+
+impl Load {
+    /// Requests in a second.
+    pub fn rate(&self) -> f64 {
+        self.count as f64 / self.time.as_secs_f64()
+    }
+}
+
+/// Creates objects. The names are `parcel-0` and on.
+pub async fn creates(endpoint: &Endpoint, namespace: &str, clients: usize, until: Until) -> Outcome<Load> {
     let path = objects::path(namespace);
     run(endpoint, clients, until, move |mut client, _, number| {
         let path = path.clone();
@@ -34,8 +48,8 @@ pub async fn creates(endpoint: &Endpoint, namespace: &str, clients: usize, until
     .await
 }
 
-/// Reads a second, of one object each, all over the collection.
-pub async fn gets(endpoint: &Endpoint, namespace: &str, clients: usize, time: Duration) -> Outcome<f64> {
+/// Reads one object each time, all over the collection.
+pub async fn gets(endpoint: &Endpoint, namespace: &str, clients: usize, time: Duration) -> Outcome<Load> {
     let path = objects::path(namespace);
     run(endpoint, clients, Until::Time(time), move |mut client, _, number| {
         // A prime stride visits every object without a pattern a cache could like.
@@ -45,8 +59,8 @@ pub async fn gets(endpoint: &Endpoint, namespace: &str, clients: usize, time: Du
     .await
 }
 
-/// Server-side applies a second: each client changes an object of its own.
-pub async fn applies(endpoint: &Endpoint, clients: usize, time: Duration) -> Outcome<f64> {
+/// Server-side applies: each client changes an object of its own.
+pub async fn applies(endpoint: &Endpoint, clients: usize, time: Duration) -> Outcome<Load> {
     let path = objects::path("applied");
     run(endpoint, clients, Until::Time(time), move |mut client, who, number| {
         let name = format!("parcel-{who}");
@@ -75,7 +89,7 @@ pub async fn lists(endpoint: &Endpoint, namespace: &str, most: usize) -> Outcome
 }
 
 /// Runs `work(client, who, number)` with every client until the end; the numbers go up one by one.
-async fn run<W, F>(endpoint: &Endpoint, clients: usize, until: Until, work: W) -> Outcome<f64>
+async fn run<W, F>(endpoint: &Endpoint, clients: usize, until: Until, work: W) -> Outcome<Load>
 where
     W: Fn(Client, usize, usize) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Outcome<Client>> + Send + 'static,
@@ -107,5 +121,5 @@ where
     while let Some(ended) = tasks.join_next().await {
         ended??;
     }
-    Ok(done.load(Ordering::Relaxed) as f64 / begun.elapsed().as_secs_f64())
+    Ok(Load { count: done.load(Ordering::Relaxed), time: begun.elapsed() })
 }

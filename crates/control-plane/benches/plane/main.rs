@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
 
 use client::Endpoint;
+use load::Load;
 use subject::{Started, Subject};
 use table::{Better, Cell, Column};
 
@@ -110,23 +111,24 @@ async fn rows(
     cells.push(resident("memory, idle", &started).await?);
 
     note(&format!("{}: creates", subject.name()));
-    let made = load::creates(&endpoint, "many", 64, load::Until::Count(OBJECTS)).await?;
-    let (_, bytes) = load::lists(&endpoint, "many", 1).await?;
+    let fill = load::creates(&endpoint, "many", 64, load::Until::Count(OBJECTS));
+    let filled = loaded(&started, "durable creates, 64 clients", fill).await?;
     cells.push(resident("memory, 10,000 custom resources of 1 KiB", &started).await?);
-    cells.push(Cell::rate("durable creates, 64 clients", made));
-    for (clients, namespace) in [(16, "sixteen"), (1, "one")] {
-        let made = load::creates(&endpoint, namespace, clients, load::Until::Time(SHORT)).await?;
-        cells.push(Cell::rate(&format!("durable creates, {clients} client{}", plural(clients)), made));
+    for (clients, namespace) in [(1, "one"), (16, "sixteen")] {
+        let made = load::creates(&endpoint, namespace, clients, load::Until::Time(SHORT));
+        let title = format!("durable creates, {clients} client{}", plural(clients));
+        cells.extend(loaded(&started, &title, made).await?);
     }
+    cells.extend(filled);
     note(&format!("{}: reads", subject.name()));
-    cells.push(Cell::rate("GET, 64 clients", load::gets(&endpoint, "many", 64, SHORT).await?));
-    cells.extend(lists(&endpoint, bytes).await?);
+    cells.extend(loaded(&started, "GET, 64 clients", load::gets(&endpoint, "many", 64, SHORT)).await?);
+    cells.extend(lists(&endpoint, &started).await?);
     note(&format!("{}: applies", subject.name()));
-    cells.push(Cell::rate("server-side apply, 16 clients", load::applies(&endpoint, 16, SHORT).await?));
+    let applied = load::applies(&endpoint, 16, SHORT);
+    cells.extend(loaded(&started, "server-side apply, 16 clients", applied).await?);
     for (watchers, updates) in [(1, 300), (100, 100), (1000, 50)] {
-        note(&format!("{}: {watchers} watchers", subject.name()));
-        let seen = watchers::latencies(&endpoint, watchers, updates).await?;
-        cells.extend(quantiles(&format!("update to watch, {watchers} watcher{}", plural(watchers)), &seen));
+        note(&format!("{}: {watchers} watcher{}", subject.name(), plural(watchers)));
+        cells.extend(watched(&endpoint, &started, watchers, updates).await?);
     }
     started.stop().await;
     let again = subject.start(started.directory()).await?;
@@ -142,11 +144,38 @@ fn plural(count: usize) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
+/// One load: how often in a second, and what each time cost the server, which other work on the machine
+/// changes little.
+async fn loaded(
+    started: &Started,
+    title: &str,
+    load: impl Future<Output = Outcome<Load>>,
+) -> Outcome<Vec<Cell>> {
+    let before = started.processor_time()?;
+    let load = load.await?;
+    let spent = started.processor_time()?.saturating_sub(before);
+    Ok(vec![Cell::rate(title, load.rate()), Cell::cost(title, spent, load.count)])
+}
+
+async fn watched(
+    endpoint: &Endpoint,
+    started: &Started,
+    watchers: usize,
+    updates: usize,
+) -> Outcome<Vec<Cell>> {
+    let title = format!("update to watch, {watchers} watcher{}", plural(watchers));
+    let (times, spent) = watchers::latencies(endpoint, started, watchers, updates).await?;
+    let mut cells = quantiles(&title, &times);
+    cells.push(Cell::cost(&title, spent, times.len()));
+    Ok(cells)
+}
+
 /// Starts on empty directories, of which the last goes on.
 async fn first_starts(subject: &Subject) -> Outcome<(Started, Vec<Cell>)> {
     note(&format!("{}: starts", subject.name()));
     let mut line = Vec::new();
     let mut ready = Vec::new();
+    let mut spent = Vec::new();
     let mut last = None;
     for _ in 0..subject.starts() {
         // The one before must be gone, or it would take time from this one.
@@ -154,6 +183,7 @@ async fn first_starts(subject: &Subject) -> Outcome<(Started, Vec<Cell>)> {
         let started = subject.start(None).await?;
         line.extend(started.line_after);
         ready.push(started.ready_after);
+        spent.push(started.processor_time()?);
         last = Some(started);
     }
     let last = last.ok_or("no start was asked for")?;
@@ -164,7 +194,8 @@ async fn first_starts(subject: &Subject) -> Outcome<(Started, Vec<Cell>)> {
     let title = "first start, to the line that says ready";
     let told = median(line).map_or_else(|| Cell::none(title), |time| Cell::time(title, time));
     let answered = Cell::time("first start, to 200 from /readyz", median(ready).unwrap_or_default());
-    Ok((last, vec![told, answered]))
+    let cost = Cell::time("first start, server CPU", median(spent).unwrap_or_default());
+    Ok((last, vec![told, answered, cost]))
 }
 
 /// Resident memory of all its processes, once it has come to rest.
@@ -175,11 +206,14 @@ async fn resident(title: &str, started: &Started) -> Outcome<Cell> {
     Ok(Cell::new(title, started.resident()? as f64 / 1_048_576.0, "MiB", Better::Less))
 }
 
-async fn lists(endpoint: &Endpoint, bytes: usize) -> Outcome<Vec<Cell>> {
+async fn lists(endpoint: &Endpoint, started: &Started) -> Outcome<Vec<Cell>> {
+    let before = started.processor_time()?;
     let begun = Instant::now();
-    let (times, _) = load::lists(endpoint, "many", 60).await?;
+    let (times, bytes) = load::lists(endpoint, "many", 60).await?;
     let rate = (bytes * times.len()) as f64 / begun.elapsed().as_secs_f64() / 1e6;
+    let spent = started.processor_time()?.saturating_sub(before);
     let mut cells = quantiles("LIST of 10,000", &times);
+    cells.push(Cell::cost("LIST of 10,000", spent, times.len()));
     cells.push(Cell::new("LIST of 10,000, size", bytes as f64 / 1e6, "MB", Better::Neither));
     cells.push(Cell::new("LIST of 10,000, throughput", rate, "MB/s", Better::More));
     Ok(cells)

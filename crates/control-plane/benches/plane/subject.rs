@@ -112,6 +112,20 @@ impl Started {
         Some(self.directory.clone())
     }
 
+    /// What all its processes have taken of the processors, to a hundredth of a second.
+    pub fn processor_time(&self) -> Outcome<Duration> {
+        let mut hundredths = 0;
+        for process in &self.processes {
+            let id = process.id().ok_or("the server has ended")?;
+            let text = fs::read_to_string(format!("/proc/{id}/stat"))?;
+            // The name in parentheses may hold spaces; user and system time are the 12th and 13th behind it.
+            let behind = text.rsplit(')').next().unwrap_or_default();
+            let times = behind.split_whitespace().skip(11).take(2);
+            hundredths += times.filter_map(|time| time.parse::<u64>().ok()).sum::<u64>();
+        }
+        Ok(Duration::from_millis(hundredths * 10))
+    }
+
     /// Resident bytes of all its processes.
     pub fn resident(&self) -> Outcome<u64> {
         let mut sum = 0;

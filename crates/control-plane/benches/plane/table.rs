@@ -38,6 +38,12 @@ impl Cell {
         Self::new(title, per_second, "/s", Better::More)
     }
 
+    /// What each of so many things cost the server in processor time.
+    pub fn cost(title: &str, spent: Duration, count: usize) -> Self {
+        let each = spent.as_secs_f64() * 1e6 / count.max(1) as f64;
+        Self::new(&format!("{title}, server CPU each"), each, "µs", Better::Less)
+    }
+
     /// Something this server does not have.
     pub fn none(title: &str) -> Self {
         Self { title: title.into(), value: None, unit: "", better: Better::Neither }

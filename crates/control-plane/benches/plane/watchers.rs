@@ -13,6 +13,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use crate::client::Endpoint;
+use crate::subject::Started;
 use crate::{Outcome, objects};
 
 /// Streams on one HTTP/2 connection; Go's server takes no more.
@@ -28,8 +29,13 @@ struct Round {
     times: Mutex<Vec<Duration>>,
 }
 
-/// One time per watcher and update.
-pub async fn latencies(endpoint: &Endpoint, watchers: usize, updates: usize) -> Outcome<Vec<Duration>> {
+/// One time per watcher and update, and the processor time the server spent on them all.
+pub async fn latencies(
+    endpoint: &Endpoint,
+    started: &Started,
+    watchers: usize,
+    updates: usize,
+) -> Outcome<(Vec<Duration>, Duration)> {
     let name = format!("watched-{watchers}");
     let collection = objects::path("watched");
     let mut writer = endpoint.connect().await?;
@@ -45,6 +51,7 @@ pub async fn latencies(endpoint: &Endpoint, watchers: usize, updates: usize) -> 
     let query = format!("watch=true&resourceVersion={version}&fieldSelector=metadata.name%3D{name}");
     let mut tasks = open(endpoint, &format!("{collection}?{query}"), watchers, &round).await?;
     let object = format!("{collection}/{name}");
+    let before = started.processor_time()?;
     for number in 1..=updates {
         let body = Bytes::from(format!("{{\"spec\":{{\"number\":{number}}}}}"));
         round.missing.store(watchers, Ordering::SeqCst);
@@ -55,9 +62,10 @@ pub async fn latencies(endpoint: &Endpoint, watchers: usize, updates: usize) -> 
             format!("{} of {watchers} watchers miss an update", round.missing.load(Ordering::SeqCst))
         })?;
     }
+    let spent = started.processor_time()?.saturating_sub(before);
     tasks.shutdown().await;
     let times = std::mem::take(&mut *round.times.lock());
-    Ok(times)
+    Ok((times, spent))
 }
 
 async fn open(endpoint: &Endpoint, path: &str, count: usize, round: &Arc<Round>) -> Outcome<JoinSet<()>> {
