@@ -130,7 +130,10 @@ impl Connection {
         let host = if host.contains(':') { format!("[{host}]") } else { encoded(host) };
         let database = encoded(&self.database);
         let Self { port, ssl_mode, .. } = self;
-        Sealed::new(format!("postgres://{user}:{password}@{host}:{port}/{database}?sslmode={}", ssl_mode.as_str()))
+        Sealed::new(format!(
+            "postgres://{user}:{password}@{host}:{port}/{database}?sslmode={}",
+            ssl_mode.as_str()
+        ))
     }
 }
 

@@ -5,8 +5,11 @@ use std::{fmt, str::FromStr, time::Duration};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
+mod checks;
 #[cfg(test)]
 mod tests;
+
+use checks::{has_no_nul, is_dns_name, is_env, is_host, is_key, is_label, is_login, is_span, parts};
 
 /// Longest identifier that PostgreSQL keeps whole: `NAMEDATALEN` less its final NUL.
 const IDENTIFIER_MAX: usize = 63;
@@ -343,68 +346,4 @@ impl Span {
             .map(|(amount, unit)| Duration::try_from_secs_f64(amount * unit).unwrap_or(Duration::MAX))
             .fold(Duration::ZERO, Duration::saturating_add)
     }
-}
-
-fn is_alphanumeric(byte: u8) -> bool {
-    byte.is_ascii_lowercase() || byte.is_ascii_digit()
-}
-
-fn is_label(value: &str) -> bool {
-    let bytes = value.as_bytes();
-    bytes.iter().all(|&byte| is_alphanumeric(byte) || byte == b'-')
-        && bytes.first().is_some_and(|&byte| is_alphanumeric(byte))
-        && bytes.last().is_some_and(|&byte| is_alphanumeric(byte))
-}
-
-fn is_dns_name(value: &str) -> bool {
-    value.split('.').all(is_label)
-}
-
-fn is_host(value: &str) -> bool {
-    value.split('.').all(|part| is_label(part) && part.len() <= LABEL_MAX)
-}
-
-fn is_env(value: &str) -> bool {
-    value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-        && !value.starts_with(|first: char| first.is_ascii_digit())
-}
-
-fn is_key(value: &str) -> bool {
-    value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
-}
-
-fn has_no_nul(value: &str) -> bool {
-    !value.contains('\0')
-}
-
-fn is_login(value: &str) -> bool {
-    has_no_nul(value) && value.len() > SUFFIX && [Side::A, Side::B].iter().any(|s| value.ends_with(s.suffix()))
-}
-
-fn is_span(value: &str) -> bool {
-    parts(value).all(|part| part.is_some())
-}
-
-/// The parts of a span as amount and seconds per unit; `None` stands for the first part that is none.
-fn parts(value: &str) -> impl Iterator<Item = Option<(f64, f64)>> {
-    let mut rest = value;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let part = part(rest);
-        rest = part.map_or("", |(_, _, after)| after);
-        Some(part.map(|(amount, unit, _)| (amount, unit)))
-    })
-}
-
-fn part(text: &str) -> Option<(f64, f64, &str)> {
-    let (number, rest) = text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.')?);
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
-    if whole.is_empty() || fraction.is_empty() || fraction.contains('.') {
-        return None;
-    }
-    let units = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
-    let (unit, rest) = units.iter().find_map(|(name, unit)| Some((*unit, rest.strip_prefix(name)?)))?;
-    Some((number.parse().ok()?, unit, rest))
 }

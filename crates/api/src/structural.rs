@@ -46,7 +46,8 @@ fn with_schema(mut crd: CustomResourceDefinition, schema: Value) -> CustomResour
 }
 
 fn structural<K: JsonSchema>() -> Value {
-    let generator = SchemaSettings::openapi3().with(|settings| settings.inline_subschemas = true).into_generator();
+    let generator =
+        SchemaSettings::openapi3().with(|settings| settings.inline_subschemas = true).into_generator();
     let mut schema = generator.into_root_schema_for::<K>().to_value();
     settle(&mut schema);
     if let Some(properties) = schema.pointer_mut("/properties").and_then(Value::as_object_mut) {
@@ -117,7 +118,9 @@ fn gather_enum(schema: &mut Map<String, Value>) {
     for branch in branches {
         let only = branch.get("const").cloned().map(|value| vec![value]);
         let Some(of) = only.or_else(|| branch.get("enum")?.as_array().cloned()) else { return };
-        if let (Some(said), [Value::String(value)]) = (branch.get("description").and_then(Value::as_str), of.as_slice()) {
+        if let (Some(said), [Value::String(value)]) =
+            (branch.get("description").and_then(Value::as_str), of.as_slice())
+        {
             words.push(format!("`{value}`: {said}"));
         }
         values.extend(of);

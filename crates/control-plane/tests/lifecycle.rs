@@ -45,9 +45,11 @@ async fn in_the_foreground_the_owner_waits_for_those_that_block() {
     let mut child = owned("child", &owner, true);
     child["metadata"]["finalizers"] = json!(["demo.io/hold"]);
     admin.made(CONFIGS, &child).await;
-    let reply = admin.delete(&format!("{CONFIGS}/owner"), &json!({ "propagationPolicy": "Foreground" })).await;
+    let reply =
+        admin.delete(&format!("{CONFIGS}/owner"), &json!({ "propagationPolicy": "Foreground" })).await;
     assert_eq!(reply.json()["metadata"]["finalizers"], json!(["foregroundDeletion"]));
-    let deleting = |found: Option<&Value>| found.is_some_and(|o| !o["metadata"]["deletionTimestamp"].is_null());
+    let deleting =
+        |found: Option<&Value>| found.is_some_and(|o| !o["metadata"]["deletionTimestamp"].is_null());
     admin.until(CONFIGS, "child", deleting).await;
     assert_eq!(admin.get(&format!("{CONFIGS}/owner")).await.code, 200, "the owner is still there");
     release(&admin, &format!("{CONFIGS}/child")).await;
@@ -70,7 +72,8 @@ async fn orphans_stay_and_name_no_owner_any_more() {
 async fn an_object_whose_owner_never_was_goes() {
     let house = House::new().await;
     let admin = house.admin();
-    let ghost = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "ghost", "uid": "nobody" } });
+    let ghost =
+        json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "ghost", "uid": "nobody" } });
     admin.made(CONFIGS, &owned("child", &ghost, false)).await;
     admin.gone(CONFIGS, "child").await;
 }
@@ -96,10 +99,12 @@ async fn an_object_with_another_living_owner_stays() {
 async fn owners_of_a_kind_that_nobody_serves_are_left_alone() {
     let house = House::new().await;
     let admin = house.admin();
-    let foreign = json!({ "apiVersion": "far.io/v1", "kind": "Away", "metadata": { "name": "a", "uid": "u" } });
+    let foreign =
+        json!({ "apiVersion": "far.io/v1", "kind": "Away", "metadata": { "name": "a", "uid": "u" } });
     admin.made(CONFIGS, &owned("child", &foreign, false)).await;
     // A second object with a dead owner is collected: by then the first has been looked at too.
-    let ghost = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "ghost", "uid": "nobody" } });
+    let ghost =
+        json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "ghost", "uid": "nobody" } });
     admin.made(CONFIGS, &owned("other", &ghost, false)).await;
     admin.gone(CONFIGS, "other").await;
     assert_eq!(admin.get(&format!("{CONFIGS}/child")).await.code, 200);
@@ -122,7 +127,9 @@ async fn a_namespace_is_furnished_and_emptied_before_it_goes() {
     assert_eq!(reply.json()["status"]["phase"], "Terminating");
     admin.gone(inside, "free").await;
     assert_eq!(admin.post(inside, &config("late")).await.told(), "403 Forbidden");
-    let waits = |found: Option<&Value>| found.is_some_and(|o| o["status"]["conditions"][0]["type"] == "NamespaceContentRemaining");
+    let waits = |found: Option<&Value>| {
+        found.is_some_and(|o| o["status"]["conditions"][0]["type"] == "NamespaceContentRemaining")
+    };
     admin.until("/api/v1/namespaces", "team", waits).await;
     release(&admin, &format!("{inside}/held")).await;
     admin.gone("/api/v1/namespaces", "team").await;
@@ -169,7 +176,10 @@ async fn every_served_version_shows_the_same_objects() {
     let found = admin.get(&format!("{newer}/w")).await.json();
     assert_eq!((&found["apiVersion"], &found["spec"]["size"]), (&json!("demo.io/v2"), &json!(1)));
     let list = admin.get(&newer).await.json();
-    assert_eq!((&list["apiVersion"], &list["items"][0]["apiVersion"]), (&json!("demo.io/v2"), &json!("demo.io/v2")));
+    assert_eq!(
+        (&list["apiVersion"], &list["items"][0]["apiVersion"]),
+        (&json!("demo.io/v2"), &json!("demo.io/v2"))
+    );
     let patched = admin.merge(&format!("{newer}/w"), &json!({ "spec": { "size": 2 } })).await.json();
     assert_eq!(patched["apiVersion"], "demo.io/v2");
     assert_eq!(admin.get(&format!("{WIDGETS}/w")).await.json()["spec"]["size"], 2);
@@ -187,7 +197,8 @@ async fn a_quota_is_kept_and_tells_what_is_used() {
     assert_eq!(refused.told(), "403 Forbidden");
     let want = "configmaps \"two\" is forbidden: exceeded quota: q, requested: count/configmaps=1, used: count/configmaps=2, limited: count/configmaps=2";
     assert_eq!(refused.json()["message"], want);
-    let counted = |found: Option<&Value>| found.is_some_and(|o| o["status"]["used"]["count/configmaps"] == "2");
+    let counted =
+        |found: Option<&Value>| found.is_some_and(|o| o["status"]["used"]["count/configmaps"] == "2");
     admin.until("/api/v1/namespaces/default/resourcequotas", "q", counted).await;
 }
 
@@ -195,7 +206,12 @@ async fn a_quota_is_kept_and_tells_what_is_used() {
 async fn many_creations_at_once_never_pass_a_quota() {
     let house = House::new().await;
     let admin = house.admin();
-    admin.made("/api/v1/namespaces/default/resourcequotas", &json!({ "metadata": { "name": "q" }, "spec": { "hard": { "secrets": "5" } } })).await;
+    admin
+        .made(
+            "/api/v1/namespaces/default/resourcequotas",
+            &json!({ "metadata": { "name": "q" }, "spec": { "hard": { "secrets": "5" } } }),
+        )
+        .await;
     let secrets = "/api/v1/namespaces/default/secrets";
     let objects: Vec<Value> = (0..20).map(|n| json!({ "metadata": { "name": format!("s{n}") } })).collect();
     let tries = objects.iter().map(|object| admin.post(secrets, object));
@@ -214,7 +230,9 @@ async fn aggregated_roles_follow_those_they_select() {
         "rules": [rule],
     });
     admin.made(roles, &part).await;
-    let holds = |found: Option<&Value>| found.is_some_and(|o| o["rules"].as_array().is_some_and(|rules| rules.contains(&rule)));
+    let holds = |found: Option<&Value>| {
+        found.is_some_and(|o| o["rules"].as_array().is_some_and(|rules| rules.contains(&rule)))
+    };
     admin.until(roles, "view", holds).await;
 }
 

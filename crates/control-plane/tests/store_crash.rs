@@ -41,6 +41,7 @@ type Acknowledged = BTreeMap<String, Known>;
 #[test]
 fn every_acknowledged_write_survives_every_kill() {
     let seed = seed();
+    println!("SEED={seed}");
     let mut dice = StdRng::seed_from_u64(seed);
     let mut spoiled = BTreeMap::new();
     let mut writes = 0;
@@ -76,12 +77,10 @@ fn child() {
     });
 }
 
-/// From the environment, to repeat a failure; printed when the test fails.
+/// From the environment, to repeat a failure.
 fn seed() -> u64 {
     let given = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok());
-    let seed = given.unwrap_or_else(|| rand::rng().random_range(0..1_000_000));
-    println!("SEED={seed}");
-    seed
+    given.unwrap_or_else(|| rand::rng().random_range(0..1_000_000))
 }
 
 fn key(name: &str) -> Key {

@@ -33,6 +33,7 @@ struct Tally {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn every_watcher_ends_with_the_state_of_the_store() {
     let seed = seed();
+    println!("SEED={seed}");
     let store = Store::open(Options { history: HISTORY, ..Options::default() }).expect("opens");
     let tally = Arc::new(Tally::default());
     let watchers = (0..WATCHERS).map(|id| {
@@ -62,12 +63,10 @@ async fn every_watcher_ends_with_the_state_of_the_store() {
     assert!(events > 0 && resumed > 0 && relisted > WATCHERS as usize, "{events} {resumed} {relisted}");
 }
 
-/// From the environment, to repeat a failure; printed when the test fails.
+/// From the environment, to repeat a failure.
 fn seed() -> u64 {
     let given = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok());
-    let seed = given.unwrap_or_else(|| rand::rng().random_range(0..1_000_000));
-    println!("SEED={seed}");
-    seed
+    given.unwrap_or_else(|| rand::rng().random_range(0..1_000_000))
 }
 
 async fn put(store: &Store, key: &Key, expect: Expect) -> Result<u64, CommitError> {

@@ -23,7 +23,8 @@ pub(crate) async fn serve(listener: TcpListener, stop: CancellationToken) {
                 Ok::<_, std::convert::Infallible>(page(&request))
             });
             // A client that hangs up is its own business.
-            let _ = auto::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(socket), answer).await;
+            let _ =
+                auto::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(socket), answer).await;
         });
     }
 }
@@ -32,7 +33,8 @@ fn page(request: &http::Request<Incoming>) -> Response<Full<Bytes>> {
     let host = request.headers().get(header::HOST).and_then(|value| value.to_str().ok());
     let host = host.or(request.uri().host()).unwrap_or("this host");
     let healthy = request.uri().path() == "/healthz";
-    let text = if healthy { "ok\n".to_owned() } else { format!("Terrace: no application answers at {host}\n") };
+    let text =
+        if healthy { "ok\n".to_owned() } else { format!("Terrace: no application answers at {host}\n") };
     let mut response = Response::new(Full::new(Bytes::from(text)));
     *response.status_mut() = if healthy { StatusCode::OK } else { StatusCode::NOT_FOUND };
     let plain = http::HeaderValue::from_static("text/plain; charset=utf-8");

@@ -19,7 +19,8 @@ pub(crate) fn run(dir: &Path, options: &Options) -> anyhow::Result<()> {
     if options.path {
         return say::line(&path.display().to_string());
     }
-    let text = std::fs::read_to_string(&path)
-        .with_context(|| format!("no platform has been started in {}; start one with `terrace up`", dir.display()))?;
+    let text = std::fs::read_to_string(&path).with_context(|| {
+        format!("no platform has been started in {}; start one with `terrace up`", dir.display())
+    })?;
     say::text(&text)
 }

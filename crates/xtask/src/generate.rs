@@ -80,7 +80,8 @@ fn present(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 fn write(folder: &Path, wanted: &BTreeMap<PathBuf, String>, stale: &BTreeSet<PathBuf>) -> Result<()> {
-    fs::create_dir_all(folder.join("foreign")).with_context(|| format!("cannot make {}", folder.display()))?;
+    fs::create_dir_all(folder.join("foreign"))
+        .with_context(|| format!("cannot make {}", folder.display()))?;
     for path in stale {
         let file = folder.join(path);
         match wanted.get(path) {

@@ -36,7 +36,8 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
 }
 
 fn collect(dir: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
-    let mut entries: Vec<PathBuf> = std::fs::read_dir(dir)?.map(|entry| entry.map(|e| e.path())).collect::<Result<_, _>>()?;
+    let mut entries: Vec<PathBuf> =
+        std::fs::read_dir(dir)?.map(|entry| entry.map(|e| e.path())).collect::<Result<_, _>>()?;
     entries.sort();
     for path in entries {
         if path.is_dir() {
@@ -50,7 +51,8 @@ fn collect(dir: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
 
 /// One message per name, one line per field: `number repeated|map|one type name`.
 fn read(text: &str, messages: &mut BTreeMap<String, Vec<String>>) {
-    let package = text.lines().find_map(|line| line.strip_prefix("package ")).unwrap_or_default().trim_end_matches(';');
+    let package =
+        text.lines().find_map(|line| line.strip_prefix("package ")).unwrap_or_default().trim_end_matches(';');
     // Only stable versions are served; the machinery has none in its name.
     let stable = package.ends_with(".v1") || package.starts_with("k8s.io.apimachinery.");
     if !stable {
@@ -82,7 +84,8 @@ fn field(line: &str, package: &str) -> Option<String> {
         Some((_, kind)) => ("one", kind),
         None => ("one", kind),
     };
-    let scalar = ["string", "bytes", "bool", "int32", "int64", "uint32", "uint64", "double", "float"].contains(&kind);
+    let scalar =
+        ["string", "bytes", "bool", "int32", "int64", "uint32", "uint64", "double", "float"].contains(&kind);
     let kind = match kind.strip_prefix('.') {
         _ if scalar => kind.to_owned(),
         Some(full) => full.to_owned(),

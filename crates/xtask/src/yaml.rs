@@ -3,7 +3,7 @@
 //! It is written by hand because the files are read by YAML 1.1 parsers too, for which `y`, `no` and `on` are
 //! booleans, and because several lines of text should stay several lines.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 #[cfg(test)]
 mod tests;
@@ -94,9 +94,17 @@ fn block(text: &mut String, value: &str, depth: usize) {
 fn inline(value: &Value) -> String {
     match value {
         Value::String(value) => string(value),
+        // Bounds are floating point numbers in the API and whole numbers to people.
+        Value::Number(number) => whole(number).map_or_else(|| number.to_string(), |whole| whole.to_string()),
         // JSON is YAML.
         other => other.to_string(),
     }
+}
+
+fn whole(number: &Number) -> Option<i64> {
+    // Below 2^53 every whole number is a floating point number, too.
+    let float = number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < 9e15)?;
+    Some(float as i64)
 }
 
 fn string(value: &str) -> String {
@@ -111,7 +119,8 @@ fn string(value: &str) -> String {
 
 /// Whether every parser reads the bare text as this string.
 fn is_plain(value: &str) -> bool {
-    let starts_plain = value.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_' || c == '/' || c == '$');
+    let starts_plain =
+        value.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_' || c == '/' || c == '$');
     starts_plain
         && !WORDS.contains(&value.to_lowercase().as_str())
         && !value.ends_with([' ', ':'])

@@ -20,10 +20,7 @@ const DEFAULT_PORT: i32 = 8080;
 #[kube(group = "iaf.io", version = "v1alpha1", kind = "Application", namespaced)]
 #[kube(status = "ApplicationStatus", shortname = "app", category = "terrace", derive = "PartialEq")]
 #[kube(doc = "A program: built from its source or taken as an image, run, and reachable under its host.")]
-#[kube(scale(
-    spec_replicas_path = ".spec.replicas",
-    status_replicas_path = ".status.availableReplicas"
-))]
+#[kube(scale(spec_replicas_path = ".spec.replicas", status_replicas_path = ".status.availableReplicas"))]
 #[kube(printcolumn = r#"{"name":"Phase","type":"string","jsonPath":".status.phase"}"#)]
 #[kube(printcolumn = r#"{"name":"URL","type":"string","jsonPath":".status.url"}"#)]
 #[kube(printcolumn = r#"{"name":"Image","type":"string","jsonPath":".status.latestImage"}"#)]

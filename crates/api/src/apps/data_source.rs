@@ -17,7 +17,9 @@ use crate::{
 #[serde(rename_all = "camelCase")]
 #[kube(group = "iaf.io", version = "v1alpha1", kind = "DataSource")]
 #[kube(status = "DataSourceStatus", shortname = "ds", category = "terrace", derive = "PartialEq")]
-#[kube(doc = "Data that the platform's operators offer: agents find it by name and tags, and attach it to applications.")]
+#[kube(
+    doc = "Data that the platform's operators offer: agents find it by name and tags, and attach it to applications."
+)]
 #[kube(printcolumn = r#"{"name":"Kind","type":"string","jsonPath":".spec.kind"}"#)]
 #[kube(printcolumn = r#"{"name":"Description","type":"string","jsonPath":".spec.description"}"#)]
 #[kube(printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#)]

@@ -18,18 +18,30 @@ pub const DATABASE_CLAIM_FINALIZER: &str = "databaseclaims.persistance.atlas.inf
 /// The database's name, from whichever field gives it, in CEL.
 const SAME_NAME: &str = "(has(self.dbNameOverride) ? self.dbNameOverride : has(self.databaseName) ? self.databaseName : self.appId) == (has(oldSelf.dbNameOverride) ? oldSelf.dbNameOverride : has(oldSelf.databaseName) ? oldSelf.databaseName : oldSelf.appId)";
 
+/// A port as a string; the empty one stands for none, as the original system wrote it.
+const PORT: &str =
+    "^([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])?$";
+
 /// Which database is claimed, for whom, and on which server.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 #[kube(group = "persistance.atlas.infoblox.com", version = "v1", kind = "DatabaseClaim", namespaced)]
 #[kube(status = "DatabaseClaimStatus", shortname = "dbc", category = "terrace", derive = "PartialEq")]
-#[kube(doc = "A claim on a database: created if absent, with logins whose passwords rotate, published in a Secret.")]
+#[kube(
+    doc = "A claim on a database: created if absent, with logins whose passwords rotate, published in a Secret."
+)]
 #[kube(printcolumn = r#"{"name":"DB","type":"string","jsonPath":".spec.databaseName"}"#)]
 #[kube(printcolumn = r#"{"name":"State","type":"string","jsonPath":".status.activeDB.DbState"}"#)]
-#[kube(printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#)]
+#[kube(
+    printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#
+)]
 #[kube(printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#)]
-#[kube(printcolumn = r#"{"name":"MigrationState","type":"string","jsonPath":".status.migrationState","priority":1}"#)]
-#[kube(printcolumn = r#"{"name":"Login","type":"string","jsonPath":".status.connectionInfo.userName","priority":1}"#)]
+#[kube(
+    printcolumn = r#"{"name":"MigrationState","type":"string","jsonPath":".status.migrationState","priority":1}"#
+)]
+#[kube(
+    printcolumn = r#"{"name":"Login","type":"string","jsonPath":".status.connectionInfo.userName","priority":1}"#
+)]
 #[x_kube(validation = Rule::new("has(self.databaseName) || has(self.dbNameOverride) || (has(self.appId) && self.appId != '')").message("databaseName, dbNameOverride or appId must name the database"))]
 #[x_kube(validation = Rule::new(SAME_NAME).message("the database's name is immutable: the data would stay behind; make a new claim with sourceDataFrom"))]
 pub struct DatabaseClaimSpec {
@@ -69,7 +81,7 @@ pub struct DatabaseClaimSpec {
     pub host: Option<String>,
     /// Port of that server, as a number or a string. Default: the configuration's.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[x_kube(validation = Rule::new("type(self) == int ? self > 0 && self < 65536 : string(self) == '' || string(self).matches('^[0-9]{1,5}$')").message("port is a number from 1 to 65535"))]
+    #[schemars(extend("minimum" = 1, "maximum" = 65_535, "pattern" = PORT))]
     pub port: Option<IntOrString>,
     /// Size of a server made for the claim, in the words of whoever makes it, such as `db.t4g.medium`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -121,7 +133,12 @@ pub struct DatabaseClaimSpec {
     pub tags: Vec<Tag>,
     /// Week's window for maintenance of a server made for the claim, in UTC: `Sun:03:00-Sun:04:00`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 32), regex(pattern = r"^((?i)(mon|tue|wed|thu|fri|sat|sun)):[0-2][0-9]:[0-5][0-9]-((?i)(mon|tue|wed|thu|fri|sat|sun)):[0-2][0-9]:[0-5][0-9]$"))]
+    #[schemars(
+        length(max = 32),
+        regex(
+            pattern = r"^((?i)(mon|tue|wed|thu|fri|sat|sun)):[0-2][0-9]:[0-5][0-9]-((?i)(mon|tue|wed|thu|fri|sat|sun)):[0-2][0-9]:[0-5][0-9]$"
+        )
+    )]
     pub preferred_maintenance_window: Option<String>,
     /// How traffic moves to a new server when a change migrates.
     #[serde(default)]

@@ -24,8 +24,12 @@ pub const DB_ROLE_CLAIM_FINALIZER: &str = "dbroleclaims.persistance.atlas.infobl
 #[kube(status = "DbRoleClaimStatus", shortname = "dbrc", category = "terrace", derive = "PartialEq")]
 #[kube(doc = "A claim on logins in a database that a DatabaseClaim made, with rights per schema.")]
 #[kube(printcolumn = r#"{"name":"Source","type":"string","jsonPath":".status.matchedSourceClaim"}"#)]
-#[kube(printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#)]
-#[kube(printcolumn = r#"{"name":"Status","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].message","priority":1}"#)]
+#[kube(
+    printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#
+)]
+#[kube(
+    printcolumn = r#"{"name":"Status","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].message","priority":1}"#
+)]
 #[kube(printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#)]
 pub struct DbRoleClaimSpec {
     /// Which controller serves the claim, where several share a cluster.

@@ -34,7 +34,11 @@ fn the_time_of_transition_moves_only_with_the_status() {
 fn every_reason_is_spelled_as_kubernetes_allows() {
     let table = [
         ("a plain code stays", "NoSuchBucket", "NoSuchBucket"),
-        ("dots become underscores", "AWS.SimpleQueueService.NonExistentQueue", "AWS_SimpleQueueService_NonExistentQueue"),
+        (
+            "dots become underscores",
+            "AWS.SimpleQueueService.NonExistentQueue",
+            "AWS_SimpleQueueService_NonExistentQueue",
+        ),
         ("it begins with a letter", "404 Not Found", "Not_Found"),
         ("nothing left is a failure", "…", "Failed"),
     ];

@@ -67,8 +67,17 @@ fn a_claims_secret_has_all_its_keys() {
     assert_eq!(
         keys,
         [
-            "database", "dsn.txt", "hostname", "password", "port", "ro_uri_dsn.txt", "shop.dsn", "sslmode",
-            "uri_dsn.txt", "uri_shop.dsn", "username",
+            "database",
+            "dsn.txt",
+            "hostname",
+            "password",
+            "port",
+            "ro_uri_dsn.txt",
+            "shop.dsn",
+            "sslmode",
+            "uri_dsn.txt",
+            "uri_shop.dsn",
+            "username",
         ]
     );
     assert_eq!(data["shop.dsn"], data[DSN]);

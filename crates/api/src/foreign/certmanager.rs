@@ -14,7 +14,9 @@ use super::ForeignCondition;
 #[kube(status = "CertificateStatus", derive = "PartialEq", derive = "Default")]
 #[kube(shortname = "cert", shortname = "certs")]
 #[kube(doc = "A certificate, as cert-manager issues and renews it.")]
-#[kube(printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#)]
+#[kube(
+    printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#
+)]
 #[kube(printcolumn = r#"{"name":"Secret","type":"string","jsonPath":".spec.secretName"}"#)]
 #[kube(printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#)]
 pub struct CertificateSpec {

@@ -9,11 +9,20 @@ use super::{ForeignCondition, LocalRef};
 /// What is asked of the composition.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[kube(group = "database.infobloxopen.github.com", version = "v1alpha1", kind = "CloudDatabaseClaim", namespaced)]
+#[kube(
+    group = "database.infobloxopen.github.com",
+    version = "v1alpha1",
+    kind = "CloudDatabaseClaim",
+    namespaced
+)]
 #[kube(status = "CloudDatabaseClaimStatus", derive = "PartialEq", derive = "Default")]
 #[kube(doc = "A database server that a composition makes in some cloud.")]
-#[kube(printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#)]
-#[kube(printcolumn = r#"{"name":"Secret","type":"string","jsonPath":".spec.writeConnectionSecretToRef.name"}"#)]
+#[kube(
+    printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#
+)]
+#[kube(
+    printcolumn = r#"{"name":"Secret","type":"string","jsonPath":".spec.writeConnectionSecretToRef.name"}"#
+)]
 #[kube(printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#)]
 pub struct CloudDatabaseClaimSpec {
     /// Which server.

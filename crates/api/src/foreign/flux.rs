@@ -15,8 +15,12 @@ use super::{ForeignCondition, LocalRef};
 #[kube(doc = "A git repository, as Flux fetches it.")]
 #[kube(printcolumn = r#"{"name":"URL","type":"string","jsonPath":".spec.url"}"#)]
 #[kube(printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#)]
-#[kube(printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#)]
-#[kube(printcolumn = r#"{"name":"Status","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].message"}"#)]
+#[kube(
+    printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#
+)]
+#[kube(
+    printcolumn = r#"{"name":"Status","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].message"}"#
+)]
 pub struct GitRepositorySpec {
     /// Its address.
     pub url: String,
@@ -103,8 +107,12 @@ pub struct Artifact {
 #[kube(status = "KustomizationStatus", shortname = "ks", derive = "PartialEq", derive = "Default")]
 #[kube(doc = "Manifests of a source, as Flux applies them.")]
 #[kube(printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#)]
-#[kube(printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#)]
-#[kube(printcolumn = r#"{"name":"Status","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].message"}"#)]
+#[kube(
+    printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#
+)]
+#[kube(
+    printcolumn = r#"{"name":"Status","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].message"}"#
+)]
 pub struct KustomizationSpec {
     /// How often they are applied.
     pub interval: String,

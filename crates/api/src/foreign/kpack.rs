@@ -14,7 +14,9 @@ use super::ForeignCondition;
 #[kube(shortname = "cnbimage", shortname = "cnbimages", shortname = "img")]
 #[kube(doc = "An image that is built from source, as kpack builds it.")]
 #[kube(printcolumn = r#"{"name":"LatestImage","type":"string","jsonPath":".status.latestImage"}"#)]
-#[kube(printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#)]
+#[kube(
+    printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#
+)]
 pub struct ImageSpec {
     /// Where the image is pushed to.
     pub tag: String,

@@ -12,7 +12,9 @@ use super::{ForeignCondition, LocalRef};
 #[kube(group = "delivery.ocm.software", version = "v1alpha1", kind = "ComponentSubscription", namespaced)]
 #[kube(status = "ComponentSubscriptionStatus", shortname = "cs", derive = "PartialEq", derive = "Default")]
 #[kube(doc = "A component that is copied from a delivery registry to one's own, version by version.")]
-#[kube(printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#)]
+#[kube(
+    printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#
+)]
 #[kube(printcolumn = r#"{"name":"Version","type":"string","jsonPath":".status.replicatedVersion"}"#)]
 #[kube(printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#)]
 pub struct ComponentSubscriptionSpec {

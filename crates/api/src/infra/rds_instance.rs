@@ -87,7 +87,10 @@ pub struct RDSInstanceSpec {
     pub backup_retention_period: Option<i32>,
     /// Daily window for backups, in UTC: `03:00-04:00`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 11), regex(pattern = r"^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]$"))]
+    #[schemars(
+        length(max = 11),
+        regex(pattern = r"^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]$")
+    )]
     pub preferred_backup_window: Option<String>,
     /// Its tags, beside the provider's.
     #[serde(default, skip_serializing_if = "Tags::is_empty")]

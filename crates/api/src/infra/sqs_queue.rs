@@ -19,7 +19,9 @@ pub const SQS_QUEUE_FINALIZER: &str = "aws-infra-operator.runner.codes/sqsqueue-
 #[kube(doc = "A queue in SQS.")]
 #[kube(printcolumn = r#"{"name":"Queue","type":"string","jsonPath":".spec.queueName"}"#)]
 #[kube(printcolumn = r#"{"name":"Ready","type":"boolean","jsonPath":".status.ready"}"#)]
-#[kube(printcolumn = r#"{"name":"Messages","type":"integer","jsonPath":".status.approximateNumberOfMessages"}"#)]
+#[kube(
+    printcolumn = r#"{"name":"Messages","type":"integer","jsonPath":".status.approximateNumberOfMessages"}"#
+)]
 #[kube(printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#)]
 #[x_kube(validation = Rule::new("self.fifoQueue == self.queueName.endsWith('.fifo')").message("the name of a FIFO queue, and of no other, ends in .fifo").field_path(".queueName"))]
 #[x_kube(validation = Rule::new("!self.contentBasedDeduplication || self.fifoQueue").message("contentBasedDeduplication is for FIFO queues only").field_path(".contentBasedDeduplication"))]

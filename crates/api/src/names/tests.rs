@@ -50,7 +50,12 @@ fn every_name_keeps_its_rule() {
             "refused: `9PORT` is no variable name: letters, digits and `_`, not beginning with a digit",
         ),
         ("keys may be file names", told::<SecretKey>, "uri_dsn.txt", "uri_dsn.txt"),
-        ("keys are no paths", told::<SecretKey>, "a/b", "refused: `a/b` is no secret key: letters, digits, `-`, `_` and `.`"),
+        (
+            "keys are no paths",
+            told::<SecretKey>,
+            "a/b",
+            "refused: `a/b` is no secret key: letters, digits, `-`, `_` and `.`",
+        ),
         ("databases may be named as one likes", told::<DatabaseName>, "my \"odd\" name", "my \"odd\" name"),
         (
             "PostgreSQL cannot hold a NUL",
@@ -86,7 +91,8 @@ fn every_name_keeps_its_rule() {
 
 #[test]
 fn the_longest_name_is_counted_in_bytes() {
-    let table: &[(&str, fn(&str) -> String, usize)] = &[
+    type Row = (&'static str, fn(&str) -> String, usize);
+    let table: &[Row] = &[
         ("label", told::<Label>, 63),
         ("object name", told::<ObjectName>, 253),
         ("database name", told::<DatabaseName>, 63),
@@ -122,7 +128,8 @@ fn a_role_and_its_logins_name_each_other() {
 
 #[test]
 fn spans_are_counted() {
-    let table = [("250ms", 250), ("90s", 90_000), ("5m0s", 300_000), ("1h30m", 5_400_000), ("1.5h", 5_400_000)];
+    let table =
+        [("250ms", 250), ("90s", 90_000), ("5m0s", 300_000), ("1h30m", 5_400_000), ("1.5h", 5_400_000)];
     for (text, millis) in table {
         let span: Span = text.parse().expect("the row is a span");
         assert_eq!(span.duration(), Duration::from_millis(millis), "{text}");

@@ -16,12 +16,19 @@ use crate::{
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 #[kube(group = "mpas.ocm.software", version = "v1alpha1", kind = "ProjectSubscriptionBinding", namespaced)]
-#[kube(status = "ProjectSubscriptionBindingStatus", shortname = "psb", category = "terrace", derive = "PartialEq")]
+#[kube(
+    status = "ProjectSubscriptionBindingStatus",
+    shortname = "psb",
+    category = "terrace",
+    derive = "PartialEq"
+)]
 #[kube(doc = "Ties a subscription to a project: its product is generated into the project's repository.")]
 #[kube(printcolumn = r#"{"name":"Project","type":"string","jsonPath":".spec.projectRef.name"}"#)]
 #[kube(printcolumn = r#"{"name":"Subscription","type":"string","jsonPath":".spec.subscriptionRef.name"}"#)]
 #[kube(printcolumn = r#"{"name":"Version","type":"string","jsonPath":".status.version"}"#)]
-#[kube(printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#)]
+#[kube(
+    printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#
+)]
 #[kube(printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#)]
 pub struct ProjectSubscriptionBindingSpec {
     /// The project.
@@ -80,7 +87,9 @@ pub struct ProjectSubscriptionBindingStatus {
 #[kube(doc = "Ties a target to a project: the project's products are deployed there.")]
 #[kube(printcolumn = r#"{"name":"Project","type":"string","jsonPath":".spec.projectRef.name"}"#)]
 #[kube(printcolumn = r#"{"name":"Target","type":"string","jsonPath":".spec.targetRef.name"}"#)]
-#[kube(printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#)]
+#[kube(
+    printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#
+)]
 #[kube(printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#)]
 pub struct ProjectTargetBindingSpec {
     /// The project.

@@ -15,7 +15,9 @@ use crate::conditions;
 #[kube(status = "OCIRegistryStatus", shortname = "ocireg", category = "terrace", derive = "PartialEq")]
 #[kube(doc = "A registry for images and components. It exists already; Terrace checks that it can be used.")]
 #[kube(printcolumn = r#"{"name":"URL","type":"string","jsonPath":".spec.url"}"#)]
-#[kube(printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#)]
+#[kube(
+    printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#
+)]
 #[kube(printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#)]
 pub struct OCIRegistrySpec {
     /// Its address.

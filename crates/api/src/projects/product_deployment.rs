@@ -21,7 +21,9 @@ use crate::{
 #[kube(doc = "A product as it is deployed: its component, the pipelines that make it fit, and its targets.")]
 #[kube(printcolumn = r#"{"name":"Component","type":"string","jsonPath":".spec.component.name"}"#)]
 #[kube(printcolumn = r#"{"name":"Version","type":"string","jsonPath":".spec.component.version"}"#)]
-#[kube(printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#)]
+#[kube(
+    printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#
+)]
 #[kube(printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#)]
 pub struct ProductDeploymentSpec {
     /// The component.

@@ -19,7 +19,9 @@ use crate::{
 #[kube(doc = "Checks a pull request that changes a product's values, and marks it with a commit status.")]
 #[kube(printcolumn = r#"{"name":"PullRequest","type":"integer","jsonPath":".spec.pullRequest"}"#)]
 #[kube(printcolumn = r#"{"name":"Outcome","type":"string","jsonPath":".status.lastValidatedDigestOutcome"}"#)]
-#[kube(printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#)]
+#[kube(
+    printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#
+)]
 #[kube(printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#)]
 pub struct ProductValidatorSpec {
     /// The `Repository` that the pull request is in.

@@ -28,9 +28,15 @@ pub const PROJECT_FINALIZER: &str = "finalizers.mpas.ocm.software";
 #[serde(rename_all = "camelCase")]
 #[kube(group = "mpas.ocm.software", version = "v1alpha1", kind = "Project", namespaced)]
 #[kube(status = "ProjectStatus", shortname = "prj", category = "terrace", derive = "PartialEq")]
-#[kube(doc = "A team's place: a namespace with its own ServiceAccount, git repositories that are applied to it, and registries.")]
-#[kube(printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#)]
-#[kube(printcolumn = r#"{"name":"Status","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].message"}"#)]
+#[kube(
+    doc = "A team's place: a namespace with its own ServiceAccount, git repositories that are applied to it, and registries."
+)]
+#[kube(
+    printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#
+)]
+#[kube(
+    printcolumn = r#"{"name":"Status","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].message"}"#
+)]
 #[kube(printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#)]
 #[kube(validation = Rule::new("size(self.metadata.name) <= 50").message("the name becomes part of a namespace's name, so it has at most 50 characters"))]
 pub struct ProjectSpec {

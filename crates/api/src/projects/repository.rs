@@ -25,8 +25,12 @@ pub const REPOSITORY_FINALIZER: &str = "mpas.ocm.software/repository-finalizer";
 #[kube(status = "RepositoryStatus", shortname = "repo", category = "terrace", derive = "PartialEq")]
 #[kube(doc = "A git repository at a provider: made or adopted, laid out, with maintainers and a deploy key.")]
 #[kube(printcolumn = r#"{"name":"URL","type":"string","jsonPath":".status.url"}"#)]
-#[kube(printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#)]
-#[kube(printcolumn = r#"{"name":"Status","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].message","priority":1}"#)]
+#[kube(
+    printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#
+)]
+#[kube(
+    printcolumn = r#"{"name":"Status","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].message","priority":1}"#
+)]
 #[kube(printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#)]
 #[x_kube(validation = Rule::new("has(self.org) || has(self.owner)").message("org or owner must say whose the repository is"))]
 #[x_kube(validation = Rule::new("!has(self.org) || !has(self.owner) || self.org == self.owner").message("org and owner mean the same: set one of them, or both alike"))]

@@ -20,7 +20,9 @@ use crate::{
 #[kube(status = "TargetStatus", category = "terrace", derive = "PartialEq")]
 #[kube(doc = "A place that products are deployed to. It exists already; Terrace only needs to get in.")]
 #[kube(printcolumn = r#"{"name":"Type","type":"string","jsonPath":".spec.type"}"#)]
-#[kube(printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#)]
+#[kube(
+    printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#
+)]
 #[kube(printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#)]
 pub struct TargetSpec {
     /// What kind of place it is.

@@ -19,7 +19,9 @@ pub const MANAGED_SERVICE_FINALIZER: &str = "iaf.io/managed-service-protection";
 #[serde(rename_all = "camelCase")]
 #[kube(group = "iaf.io", version = "v1alpha1", kind = "ManagedService", namespaced)]
 #[kube(status = "ManagedServiceStatus", shortname = "msvc", category = "terrace", derive = "PartialEq")]
-#[kube(doc = "A database that the platform runs: applications are bound to it and get its credentials by reference.")]
+#[kube(
+    doc = "A database that the platform runs: applications are bound to it and get its credentials by reference."
+)]
 #[kube(printcolumn = r#"{"name":"Type","type":"string","jsonPath":".spec.type"}"#)]
 #[kube(printcolumn = r#"{"name":"Plan","type":"string","jsonPath":".spec.plan"}"#)]
 #[kube(printcolumn = r#"{"name":"Phase","type":"string","jsonPath":".status.phase"}"#)]

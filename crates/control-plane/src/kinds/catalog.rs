@@ -8,14 +8,13 @@ use serde_json::Value;
 use super::custom;
 use super::schema::{Rules, Schema, Type};
 use super::{Kind, builtin};
+use crate::store::Stored;
 
 /// One served kind with what is needed to judge its objects.
 #[derive(Debug)]
 pub struct Entry {
     /// Names, verbs, subresources.
     pub kind: Arc<Kind>,
-    /// CEL rules of a custom resource.
-    pub rules: Option<Arc<Rules>>,
     /// The schema as its CustomResourceDefinition wrote it, for the OpenAPI documents.
     pub raw_schema: Option<Arc<Value>>,
     /// Said to clients on every request, where the version is deprecated.
@@ -23,6 +22,7 @@ pub struct Entry {
     /// `apiVersion` in which the objects lie in the store.
     pub stored_as: String,
     typed: OnceLock<Option<Arc<Schema>>>,
+    rules: OnceLock<Option<Rules>>,
 }
 
 impl Entry {
@@ -32,7 +32,21 @@ impl Entry {
             "events" => "v1".to_owned(),
             _ => kind.api_version(),
         };
-        Self { kind: Arc::new(kind), rules: None, raw_schema: None, deprecation: None, stored_as, typed: OnceLock::new() }
+        Self {
+            kind: Arc::new(kind),
+            raw_schema: None,
+            deprecation: None,
+            stored_as,
+            typed: OnceLock::new(),
+            rules: OnceLock::new(),
+        }
+    }
+
+    /// The CEL rules of a custom resource, compiled when its first object is judged: most kinds are never used.
+    pub fn rules(&self) -> Option<&Rules> {
+        // A definition whose rules do not compile was never accepted.
+        let compile = || self.raw_schema.as_ref().and_then(|schema| Rules::compile(schema).ok().flatten());
+        self.rules.get_or_init(compile).as_ref()
     }
 
     /// The shape of a whole object, `metadata` included: what merges and field ownership follow.
@@ -58,13 +72,13 @@ impl Entry {
 pub struct Catalog {
     entries: Vec<Arc<Entry>>,
     by_path: HashMap<(String, String, String), Arc<Entry>>,
-    /// Compiled definitions by uid and generation, carried over to the next snapshot.
-    compiled: HashMap<(String, i64), Vec<Arc<Entry>>>,
+    /// Compiled definitions by name and revision, carried over to the next snapshot.
+    compiled: HashMap<(Box<str>, u64), Vec<Arc<Entry>>>,
 }
 
 impl Catalog {
     /// The snapshot for the given definitions; those that did not change are not compiled again.
-    pub fn next(&self, definitions: &[Value]) -> Self {
+    pub fn next(&self, definitions: &[Arc<Stored>]) -> Self {
         let mut catalog = Self::default();
         let builtins: Vec<Arc<Entry>> = if self.entries.is_empty() {
             builtin::kinds().into_iter().map(|kind| Arc::new(Entry::builtin(kind))).collect()
@@ -74,10 +88,9 @@ impl Catalog {
         for entry in builtins {
             catalog.add(entry);
         }
-        for definition in definitions.iter().filter(|definition| established(definition)) {
-            let uid = definition["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
-            let id = (uid, definition["metadata"]["generation"].as_i64().unwrap_or(0));
-            let entries = self.compiled.get(&id).cloned().unwrap_or_else(|| compile(definition));
+        for definition in definitions {
+            let id = (definition.key.name.clone(), definition.revision);
+            let entries = self.compiled.get(&id).cloned().unwrap_or_else(|| compile(&definition.value()));
             for entry in &entries {
                 catalog.add(entry.clone());
             }
@@ -125,6 +138,9 @@ fn established(definition: &Value) -> bool {
 }
 
 fn compile(definition: &Value) -> Vec<Arc<Entry>> {
+    if !established(definition) {
+        return Vec::new();
+    }
     let group = definition["spec"]["group"].as_str().unwrap_or_default();
     let versions = definition["spec"]["versions"].as_array().map(Vec::as_slice).unwrap_or_default();
     let storage = versions.iter().find(|version| version["storage"] == true);
@@ -136,11 +152,11 @@ fn compile(definition: &Value) -> Vec<Arc<Entry>> {
     let entry = |custom: custom::Custom| {
         Arc::new(Entry {
             raw_schema: raw(&custom.kind.version),
-            rules: custom.rules,
             deprecation: custom.deprecation,
             stored_as: stored_as.clone(),
             kind: Arc::new(custom.kind),
             typed: OnceLock::new(),
+            rules: OnceLock::new(),
         })
     };
     custom::kinds(definition).into_iter().filter(|custom| custom.served).map(entry).collect()

@@ -20,7 +20,11 @@ pub(super) async fn sweep(server: &Arc<Server>) {
 }
 
 fn last_seen(event: &Value) -> Option<Timestamp> {
-    let fields = [&event["series"]["lastObservedTime"], &event["lastTimestamp"], &event["eventTime"],
-        &event["metadata"]["creationTimestamp"]];
+    let fields = [
+        &event["series"]["lastObservedTime"],
+        &event["lastTimestamp"],
+        &event["eventTime"],
+        &event["metadata"]["creationTimestamp"],
+    ];
     fields.into_iter().filter_map(|field| field.as_str()?.parse().ok()).max()
 }

@@ -184,7 +184,10 @@ impl Notes {
             quotas::tend(server, &name).await;
         }
         owners::tend(server, self).await;
-        !(self.namespaces.is_empty() && self.definitions.is_empty() && self.owners.is_empty() && self.dependents.is_empty())
+        !(self.namespaces.is_empty()
+            && self.definitions.is_empty()
+            && self.owners.is_empty()
+            && self.dependents.is_empty())
             || self.roles
     }
 }
@@ -229,7 +232,9 @@ async fn remove(server: &Arc<Server>, stored: &Stored, policy: &str) -> bool {
 
 /// Deletes many objects, some at a time.
 async fn remove_all(server: &Arc<Server>, objects: Vec<Arc<Stored>>) -> bool {
-    let each = |stored: Arc<Stored>| async move { stored.facts().deleting || remove(server, &stored, "Background").await };
+    let each = |stored: Arc<Stored>| async move {
+        stored.facts().deleting || remove(server, &stored, "Background").await
+    };
     futures::stream::iter(objects).map(each).buffer_unordered(ABREAST).all(|done| async move { done }).await
 }
 

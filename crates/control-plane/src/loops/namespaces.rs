@@ -59,7 +59,9 @@ async fn empty(server: &Arc<Server>, name: &str) -> bool {
     }
     let place = key(NAMESPACES, "", name);
     if left.is_empty() {
-        return clean && edit(server, &place, Part::Finalize, &|object| object["spec"]["finalizers"] = json!([])).await;
+        return clean
+            && edit(server, &place, Part::Finalize, &|object| object["spec"]["finalizers"] = json!([]))
+                .await;
     }
     let waiting = left.join(", ");
     let said = edit(server, &place, Part::Status, &|object| {

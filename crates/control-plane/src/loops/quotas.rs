@@ -19,6 +19,9 @@ pub(super) async fn tend(server: &Arc<Server>, namespace: &str) {
         }
         let name = found["metadata"]["name"].as_str().unwrap_or_default();
         let place = key("resourcequotas", namespace, name);
-        edit(server, &place, Part::Status, &|object| object["status"] = json!({ "hard": hard, "used": used })).await;
+        edit(server, &place, Part::Status, &|object| {
+            object["status"] = json!({ "hard": hard, "used": used })
+        })
+        .await;
     }
 }

@@ -26,8 +26,6 @@ fn merge_into(target: &mut Value, changes: &Map<String, Value>) {
                 fields.shift_remove(name);
             }
             (Some(field @ Value::Object(_)), Value::Object(inner)) => merge_into(field, inner),
-            // The original keeps nulls inside a list that replaces an object, and drops them elsewhere.
-            (Some(field @ Value::Object(_)), other) => *field = other.clone(),
             (_, other) => {
                 fields.insert(name.clone(), without_nulls(other));
             }

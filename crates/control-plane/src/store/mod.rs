@@ -144,7 +144,8 @@ impl Store {
         self.inner.state.read().revision()
     }
 
-    /// The objects of a query that `keep` wants, in the order of namespace and name.
+    /// The objects of a query that `keep` wants, in the order of namespace and name. Refuses an exact
+    /// revision that the history does not cover, be it too old or yet to come.
     pub fn list(&self, query: &Query<'_>, keep: &mut dyn FnMut(&Stored) -> bool) -> Result<Page, Compacted> {
         let selection = self.inner.state.read().select(query)?;
         Ok(selection.page(query, keep))
@@ -173,6 +174,12 @@ impl Store {
     /// Carries out what is queued, then takes no more writes and lets go of the directory. Reading goes on.
     pub fn close(&self) {
         self.inner.close();
+    }
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store").field("revision", &self.revision()).finish_non_exhaustive()
     }
 }
 

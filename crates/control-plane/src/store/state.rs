@@ -156,7 +156,10 @@ impl State {
         shelf.history.events.push_back(event.clone());
         self.all_bytes += event.cost();
         self.all.events.push_back(event);
-        while self.all.events.len() > self.limit || self.all_bytes > HISTORY_BYTES {
+        // The newest is always kept: without it, no watcher would ever get anywhere.
+        while self.all.events.len() > 1
+            && (self.all.events.len() > self.limit || self.all_bytes > HISTORY_BYTES)
+        {
             self.drop_oldest();
         }
     }

@@ -270,6 +270,14 @@ mod watches {
     }
 
     #[tokio::test]
+    async fn the_newest_event_is_kept_whatever_the_bounds() {
+        let store = Store::open(Options { history: 0, ..Options::default() }).expect("opens");
+        let mut watcher = store.watch(None, 0).expect("covered");
+        store.commit(create("a", &"x".repeat(20 << 20))).await.expect("created");
+        assert_eq!(watcher.next().await.expect("covered").revision, 1);
+    }
+
+    #[tokio::test]
     async fn history_is_bounded_by_bytes_too() {
         let store = memory();
         let large = "x".repeat(1 << 20);
@@ -700,6 +708,9 @@ mod damage {
             let wreck = Wreck::new().await;
             harm(&wreck);
             assert_eq!(wreck.told(), want, "{what}");
+            let bytes = std::fs::read(wreck.path(Kind::Log, 2)).expect("readable");
+            let end = frames(&bytes).pop().expect("at least the header");
+            assert!(format::blank(&bytes[end..]), "{what} is still there");
             assert_eq!(wreck.told(), want, "{what}, opened once more");
         }
     }
@@ -742,7 +753,7 @@ mod damage {
         assert_eq!(files(dir.path()), ["1.log", "2.log", "3.log", "4.log"]);
         assert_eq!(told(&Store::open(on(dir.path())).expect("opens")), "a@1 b@2 c@3 | 3");
         std::fs::remove_file(dir.path().join(format!("{:020}.log", 2))).expect("removed");
-        let error = Store::open(on(dir.path())).err().expect("refused").to_string();
+        let error = Store::open(on(dir.path())).expect_err("refused").to_string();
         assert!(error.contains("1.log is damaged at byte "), "{error}");
         assert!(error.contains("the file that holds revisions 2 to 2 is missing or cut off"), "{error}");
     }
@@ -751,7 +762,7 @@ mod damage {
     fn a_second_open_is_refused_and_names_the_first() {
         let dir = TempDir::new().expect("a directory");
         let store = Store::open(on(dir.path())).expect("opens");
-        let error = Store::open(on(dir.path())).err().expect("refused").to_string();
+        let error = Store::open(on(dir.path())).expect_err("refused").to_string();
         let start =
             format!("{} is in use by process {}, started 2", dir.path().display(), std::process::id());
         assert!(error.starts_with(&start), "{error}");

@@ -39,7 +39,8 @@ fn prune_metadata(call: &Call, object: &mut Value) -> Result<Vec<String>, Status
     let meta = builtin::object_meta();
     let Some(metadata) = object.get_mut("metadata") else { return Ok(Vec::new()) };
     let wrong = schema::validate(&meta, metadata, None);
-    if let Some(cause) = wrong.iter().find(|cause| cause.reason == "FieldValueTypeInvalid") {
+    let null = |cause: &Cause| metadata.pointer(&body::pointer(&cause.field)).is_none_or(Value::is_null);
+    if let Some(cause) = wrong.iter().find(|cause| cause.reason == "FieldValueTypeInvalid" && !null(cause)) {
         return Err(Status::bad_request(format!(
             "{} in version {:?} cannot be handled as a {}: metadata.{}: {}",
             call.entry.kind.kind, call.entry.kind.version, call.entry.kind.kind, cause.field, cause.message
@@ -52,9 +53,11 @@ fn prune_metadata(call: &Call, object: &mut Value) -> Result<Vec<String>, Status
 fn right_types(call: &Call, schema: &schema::Schema, object: &Value) -> Result<(), Status> {
     let kind = &call.entry.kind;
     let wrong = schema::validate(schema, object, None);
-    let Some(cause) = wrong.iter().find(|cause| cause.reason == "FieldValueTypeInvalid") else { return Ok(()) };
-    let at = crate::verbs::body::pointer(&cause.field);
-    let got = object.pointer(&at).map_or("value", body::go_type);
+    // A null is an absence, whatever the type.
+    let got = |cause: &Cause| object.pointer(&body::pointer(&cause.field)).map_or("value", body::go_type);
+    let wrong = wrong.iter().find(|cause| cause.reason == "FieldValueTypeInvalid" && got(cause) != "null");
+    let Some(cause) = wrong else { return Ok(()) };
+    let got = got(cause);
     let want = cause.message.split("must be of type ").nth(1).and_then(|rest| rest.split(':').next());
     Err(Status::bad_request(format!(
         "{} in version {:?} cannot be handled as a {}: json: cannot unmarshal {got} into Go struct field {}.{} of \
@@ -77,7 +80,9 @@ fn struct_path(schema: &schema::Schema, field: &str) -> String {
         if declared.is_some() {
             words.push(word);
         }
-        let next = declared.map(|node| node.as_ref()).or(at.and_then(|node| node.field(word)).map(|node| node.as_ref()));
+        let next = declared
+            .map(|node| node.as_ref())
+            .or(at.and_then(|node| node.field(word)).map(|node| node.as_ref()));
         at = next.map(|node| node.items.as_deref().unwrap_or(node));
     }
     words.join(".")
@@ -91,23 +96,13 @@ pub(crate) fn judge(server: &Server, call: &Call, new: &Value, old: Option<&Valu
         None => metadata::check_new(new, NameRule::of(&kind.group, &kind.plural), kind.namespaced),
         Some(old) => metadata::check_update(new, old),
     };
-    if let Some(schema) = kind.schema.get() {
-        causes.extend(schema::validate(&schema, new, old));
-    }
     if kind.builtin {
         causes.extend(builtin::check(kind, new, old));
+    } else if let Some(schema) = kind.schema.get() {
+        causes.extend(schema::validate_with_rules(&schema, call.entry.rules(), new, old));
     }
     if kind.storage.as_ref() == DEFINITIONS {
         causes.extend(custom::validate(new, old));
-    }
-    if let Some(rules) = &call.entry.rules {
-        if causes.is_empty() {
-            causes.extend(rules.check(new, old));
-        } else {
-            let why = "some validation rules were not checked because the object was invalid; correct the existing \
-                       errors to complete validation";
-            causes.push(Cause::invalid("<nil>", &Value::Null, why));
-        }
     }
     if !causes.is_empty() {
         return Err(Status::invalid(&kind.group, &kind.kind, name, causes));
@@ -124,7 +119,11 @@ fn rights_stay(server: &Server, call: &Call, new: &Value, old: Option<&Value>) -
     let policy = server.policy();
     match kind.kind.as_str() {
         "Role" | "ClusterRole" => policy.may_write_role(&call.user, new, old),
-        _ if old.is_some_and(|old| old["subjects"] == new["subjects"] && old["roleRef"] == new["roleRef"]) => Ok(()),
+        _ if old
+            .is_some_and(|old| old["subjects"] == new["subjects"] && old["roleRef"] == new["roleRef"]) =>
+        {
+            Ok(())
+        }
         _ => policy.may_bind(&call.user, new),
     }
 }
@@ -173,12 +172,17 @@ pub(crate) fn admit_new(server: &Server, call: &Call, object: &mut Value) -> Res
 fn refused_kinds(call: &Call) -> Result<(), Status> {
     let kind = &call.entry.kind;
     let what = match kind.group.as_str() {
-        "admissionregistration.k8s.io" => "admission webhooks and policies are not served by this control plane yet",
+        "admissionregistration.k8s.io" => {
+            "admission webhooks and policies are not served by this control plane yet"
+        }
         "apiregistration.k8s.io" => "API aggregation is not served by this control plane",
         _ => return Ok(()),
     };
-    Err(Status::new(http::StatusCode::METHOD_NOT_ALLOWED, Reason::MethodNotAllowed, what)
-        .about(&kind.group, &kind.plural, ""))
+    Err(Status::new(http::StatusCode::METHOD_NOT_ALLOWED, Reason::MethodNotAllowed, what).about(
+        &kind.group,
+        &kind.plural,
+        "",
+    ))
 }
 
 fn service_account(server: &Server, namespace: &str, pod: &mut Value) -> Result<(), Status> {

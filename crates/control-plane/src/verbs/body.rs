@@ -66,8 +66,8 @@ pub(crate) fn json_document(kind: &Kind, bytes: &[u8]) -> Result<Read, Status> {
 
 /// Reads YAML.
 pub(crate) fn yaml_document(kind: &Kind, bytes: &[u8]) -> Result<Read, Status> {
-    let decoded =
-        yaml::read(bytes).map_err(|why| unrecognized(kind, &format!("error converting YAML to JSON: {why}")))?;
+    let decoded = yaml::read(bytes)
+        .map_err(|why| unrecognized(kind, &format!("error converting YAML to JSON: {why}")))?;
     Ok(Read { value: decoded.value, duplicates: decoded.duplicates })
 }
 
@@ -120,7 +120,11 @@ fn same_kind(kind: &Kind, object: &Value) -> Result<(), Status> {
 
 /// Judges fields that the schema does not know and keys that stood twice, by the client's wish.
 /// `unknown` are the paths that pruning removed. Returns warnings.
-pub(crate) fn field_validation(call: &Call, unknown: &[String], twice: &[String]) -> Result<Vec<String>, Status> {
+pub(crate) fn field_validation(
+    call: &Call,
+    unknown: &[String],
+    twice: &[String],
+) -> Result<Vec<String>, Status> {
     let complaints = || {
         let unknown = unknown.iter().map(|path| format!("unknown field {path:?}"));
         unknown.chain(twice.iter().map(|path| format!("duplicate field {path:?}"))).collect::<Vec<_>>()

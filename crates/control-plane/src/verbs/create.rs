@@ -92,7 +92,10 @@ fn place(call: &Call, object: &mut Value) -> Result<(), Status> {
     } else if let Some(map) = metadata.as_object_mut() {
         map.shift_remove("namespace");
     }
-    if metadata.get("resourceVersion").is_some_and(|version| !matches!(version.as_str(), Some("") | Some("0"))) {
+    if metadata
+        .get("resourceVersion")
+        .is_some_and(|version| !matches!(version.as_str(), Some("") | Some("0")))
+    {
         return Err(Status::unclassified("resourceVersion should not be set on objects to be created"));
     }
     Ok(())
@@ -102,7 +105,9 @@ fn place(call: &Call, object: &mut Value) -> Result<(), Status> {
 fn clean_metadata(call: &Call, object: &mut Value) {
     let metadata = &mut object["metadata"];
     if let Some(map) = metadata.as_object_mut() {
-        for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields", "generation"] {
+        for field in
+            ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields", "generation"]
+        {
             map.shift_remove(field);
         }
         map.retain(|_, value| !value.is_null());
@@ -120,8 +125,11 @@ pub(crate) fn seconds(now: jiff::Timestamp) -> String {
 /// The managed fields of a new object: all that the client gave, but for a status it may not write here.
 fn tracked(call: &Call, object: &Value) -> Option<Value> {
     let mut given = object.clone();
-    if let Some(map) = given.as_object_mut().filter(|_| call.entry.kind.status) {
-        map.shift_remove("status");
+    let apart = call.entry.kind.status;
+    if let Some(map) = given.as_object_mut() {
+        map.retain(|key, value| {
+            !(apart && key == "status") && value.as_object().is_none_or(|map| !map.is_empty())
+        });
     }
     let version = call.entry.kind.api_version();
     let by = Manager { name: call.manager(), api_version: &version, subresource: "", now: call.now };
@@ -186,7 +194,8 @@ fn over_quota(server: &Server, call: &Call, quotas: &[Value], object: &Value) ->
 pub(crate) fn used(server: &Server, quota: &Value, namespace: &str) -> Value {
     let catalog = server.catalog();
     let hard = quota["spec"]["hard"].as_object();
-    let storages: BTreeSet<&str> = hard.into_iter().flat_map(|map| map.keys()).map(|name| counted_in(name)).collect();
+    let storages: BTreeSet<&str> =
+        hard.into_iter().flat_map(|map| map.keys()).map(|name| counted_in(name)).collect();
     let mut counted: Vec<(String, String, Value)> = Vec::new();
     for storage in storages {
         let Some(entry) = catalog.stored_in(storage) else { continue };
@@ -194,7 +203,10 @@ pub(crate) fn used(server: &Server, quota: &Value, namespace: &str) -> Value {
         let objects = server.objects(storage, Some(namespace));
         counted.extend(objects.into_iter().map(|object| (group.clone(), plural.clone(), object)));
     }
-    quota::used(quota, counted.iter().map(|(group, plural, object)| (group.as_str(), plural.as_str(), object)))
+    quota::used(
+        quota,
+        counted.iter().map(|(group, plural, object)| (group.as_str(), plural.as_str(), object)),
+    )
 }
 
 /// Where the objects lie that an amount of a quota is counted from.
@@ -203,7 +215,9 @@ fn counted_in(name: &str) -> &str {
         _ if name.starts_with("count/") => &name["count/".len()..],
         "secrets" | "configmaps" | "resourcequotas" | "persistentvolumeclaims" => name,
         _ if name.starts_with("services") => "services",
-        _ if name.ends_with("storage") || name.ends_with("persistentvolumeclaims") => "persistentvolumeclaims",
+        _ if name.ends_with("storage") || name.ends_with("persistentvolumeclaims") => {
+            "persistentvolumeclaims"
+        }
         _ => "pods",
     }
 }

@@ -68,9 +68,15 @@ impl Options {
         if !call.body.is_empty() {
             given = body::document(call)?.value;
         }
-        for (word, number) in [("propagationPolicy", false), ("orphanDependents", false), ("gracePeriodSeconds", true)] {
+        for (word, number) in
+            [("propagationPolicy", false), ("orphanDependents", false), ("gracePeriodSeconds", true)]
+        {
             if let Some(value) = call.query.word(word) {
-                given[word] = if number { value.parse::<i64>().map_or(json!(value), |n| json!(n)) } else { json!(value) };
+                given[word] = if number {
+                    value.parse::<i64>().map_or(json!(value), |n| json!(n))
+                } else {
+                    json!(value)
+                };
             }
         }
         let mut dry: Vec<Value> = given["dryRun"].as_array().cloned().unwrap_or_default();
@@ -138,7 +144,11 @@ async fn remove(
         let new = marked(call, &old, options);
         let gone = update::finished(&new);
         if options.dry_run {
-            return Ok(Answer::ok(if gone { Content::Other(success(call, &stored)) } else { Content::Stored(stored) }));
+            return Ok(Answer::ok(if gone {
+                Content::Other(success(call, &stored))
+            } else {
+                Content::Stored(stored)
+            }));
         }
         if new == old {
             return Ok(Answer::ok(Content::Stored(stored)));
@@ -195,7 +205,8 @@ fn marked(call: &Call, old: &Value, options: &Options) -> Value {
         }
     } else if metadata["deletionGracePeriodSeconds"].as_i64().is_some_and(|before| grace < before) {
         metadata["deletionGracePeriodSeconds"] = json!(grace);
-        metadata["deletionTimestamp"] = json!(create::seconds(call.now + jiff::SignedDuration::from_secs(grace)));
+        metadata["deletionTimestamp"] =
+            json!(create::seconds(call.now + jiff::SignedDuration::from_secs(grace)));
     }
     if kind.storage.as_ref() == NAMESPACES {
         new["status"]["phase"] = json!("Terminating");

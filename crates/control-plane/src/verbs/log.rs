@@ -29,9 +29,13 @@ pub(super) async fn run(server: &Arc<Server>, call: &Call) -> Result<Answer, Sta
         let waiting = format!("container {container:?} in pod {:?} is waiting to start", call.path.name);
         return Err(Status::bad_request(waiting));
     };
-    let start = start_of(&mut file, tail).await.map_err(|e| Status::internal(format!("cannot read the log: {e}")))?;
-    file.seek(std::io::SeekFrom::Start(start)).await.map_err(|e| Status::internal(format!("cannot read the log: {e}")))?;
-    let reader = Reader { server: server.clone(), call: call.clone(), file, left: limit.unwrap_or(u64::MAX), follow };
+    let start =
+        start_of(&mut file, tail).await.map_err(|e| Status::internal(format!("cannot read the log: {e}")))?;
+    file.seek(std::io::SeekFrom::Start(start))
+        .await
+        .map_err(|e| Status::internal(format!("cannot read the log: {e}")))?;
+    let reader =
+        Reader { server: server.clone(), call: call.clone(), file, left: limit.unwrap_or(u64::MAX), follow };
     Ok(Answer::ok(Content::Stream("text/plain", chunks(reader))))
 }
 
@@ -125,7 +129,10 @@ fn chunks(reader: Reader) -> Chunks {
             if !reader.follow || reader.server.store.get(&reader.call.key()).is_none() {
                 return None;
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::select! {
+                () = reader.server.stopping.cancelled() => return None,
+                () = tokio::time::sleep(LOOK) => {}
+            }
         }
     }))
 }

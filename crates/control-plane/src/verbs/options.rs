@@ -142,7 +142,9 @@ fn place(kind: &Kind, field: &str) -> Result<Place, Status> {
     if kind.selectable.iter().any(|known| known.trim_start_matches('.') == dotted) {
         // Events in their newer API are stored in the older shape.
         let path = match (kind.storage.as_ref(), dotted) {
-            ("events", path) if kind.group == "events.k8s.io" => path.replacen("regarding.", "involvedObject.", 1),
+            ("events", path) if kind.group == "events.k8s.io" => {
+                path.replacen("regarding.", "involvedObject.", 1)
+            }
             (_, path) => path.to_owned(),
         };
         return Ok(Place::At(format!("/{}", path.replace('.', "/"))));

@@ -110,7 +110,9 @@ async fn apply(server: &Arc<Server>, call: &Call, part: Part) -> Result<Answer, 
             return Err(call.not_found());
         }
         if config["metadata"]["uid"].as_str().is_some_and(|uid| !uid.is_empty()) {
-            return Err(call.conflict("uid mismatch: the provided object specified uid, and no existing object was found"));
+            return Err(call.conflict(
+                "uid mismatch: the provided object specified uid, and no existing object was found",
+            ));
         }
         let object = applied(call, None, &config, part)?;
         let (object, warnings) = create::admitted(server, call, object, &read.duplicates)?;
@@ -165,7 +167,9 @@ fn applied(call: &Call, old: Option<&Value>, config: &Value, part: Part) -> Resu
     // Where the status lives apart, neither side may claim what only the other can write.
     if let Some(map) = config.as_object_mut().filter(|_| kind.status) {
         match part {
-            Part::Status => map.retain(|key, _| matches!(key.as_str(), "apiVersion" | "kind" | "metadata" | "status")),
+            Part::Status => {
+                map.retain(|key, _| matches!(key.as_str(), "apiVersion" | "kind" | "metadata" | "status"))
+            }
             _ => {
                 map.shift_remove("status");
             }

@@ -21,14 +21,17 @@ pub(super) async fn bind(server: &Arc<Server>, call: &Call) -> Result<Answer, St
     }
     let make = |old: &Value| {
         if let Some(there) = old["spec"]["nodeName"].as_str().filter(|there| !there.is_empty()) {
-            return Err(call.conflict(&format!("pod {} is already assigned to node {there:?}", call.path.name)));
+            return Err(
+                call.conflict(&format!("pod {} is already assigned to node {there:?}", call.path.name))
+            );
         }
         let mut object = old.clone();
         object["spec"]["nodeName"] = json!(node);
         Ok(Next { object, duplicates: Vec::new(), tracked: false })
     };
     update::change(server, call, Part::Main, &make).await?;
-    let done = json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201 });
+    let done =
+        json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201 });
     Ok(Answer::created(Content::Other(done)))
 }
 
@@ -46,10 +49,12 @@ pub(super) async fn evict(server: &Arc<Server>, call: &Call) -> Result<Answer, S
     }
     let mut call = call.clone();
     call.path.subresource.clear();
-    call.body = eviction["deleteOptions"].as_object().map(|o| json!(o).to_string()).unwrap_or_default().into();
+    call.body =
+        eviction["deleteOptions"].as_object().map(|o| json!(o).to_string()).unwrap_or_default().into();
     call.content_type = "application/json".into();
     delete::one(server, &call).await?;
-    let done = json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201 });
+    let done =
+        json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201 });
     Ok(Answer::created(Content::Other(done)))
 }
 
@@ -57,7 +62,8 @@ pub(super) async fn evict(server: &Arc<Server>, call: &Call) -> Result<Answer, S
 /// Headless and external services have none.
 pub(crate) fn cluster_address(server: &Server, service: &mut Value) -> Result<(), Status> {
     let spec = &mut service["spec"];
-    if spec["type"] == "ExternalName" || spec["clusterIP"].as_str().is_some_and(|address| !address.is_empty()) {
+    if spec["type"] == "ExternalName" || spec["clusterIP"].as_str().is_some_and(|address| !address.is_empty())
+    {
         return Ok(());
     }
     let taken: HashSet<String> = server

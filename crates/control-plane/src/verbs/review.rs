@@ -22,7 +22,9 @@ pub(super) fn run(server: &Server, call: &Call) -> Result<Answer, Status> {
         "LocalSubjectAccessReview" => reviews::local_subject_access(&request, &call.path.namespace, &judge),
         "SelfSubjectRulesReview" => reviews::self_subject_rules(&request, &call.user, &policy),
         "SelfSubjectReview" => Ok(reviews::self_subject(&call.user, call.now)),
-        "TokenReview" => reviews::token_review(&request, &|token, audiences| server.authenticate(token, audiences)),
+        "TokenReview" => {
+            reviews::token_review(&request, &|token, audiences| server.authenticate(token, audiences))
+        }
         other => Err(Status::bad_request(format!("{other} is not a review"))),
     };
     Ok(Answer::created(Content::Other(answer?)))

@@ -101,7 +101,9 @@ fn scale_of(call: &Call, paths: &ScalePaths, object: &Value) -> Value {
     }
     let mut status = json!({ "replicas": at(&paths.status).and_then(|value| value.as_i64()).unwrap_or(0) });
     let selector = match &paths.selector {
-        Some(path) if !call.entry.kind.builtin => at(path).and_then(|value| value.as_str().map(str::to_owned)),
+        Some(path) if !call.entry.kind.builtin => {
+            at(path).and_then(|value| value.as_str().map(str::to_owned))
+        }
         _ => table::selector::written(&object["spec"]["selector"]),
     };
     if let Some(selector) = selector.filter(|_| call.entry.kind.builtin || paths.selector.is_some()) {

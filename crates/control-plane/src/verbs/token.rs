@@ -61,7 +61,8 @@ fn bound(server: &Server, call: &Call, reference: &Value) -> Result<Option<Bound
     let found = found.ok_or_else(|| Status::not_found("", storage, &name))?;
     let own = found.facts().uid.to_string();
     if !uid.is_empty() && uid != own {
-        let why = format!("the UID in the bound object reference ({uid}) does not match the UID in record ({own})");
+        let why =
+            format!("the UID in the bound object reference ({uid}) does not match the UID in record ({own})");
         return Err(Status::conflict("", storage, &name, &why));
     }
     Ok(Some(Bound { kind, name, uid: own }))

@@ -69,7 +69,8 @@ pub(super) fn run(server: &Arc<Server>, call: Call) -> Result<Answer, Status> {
         ends: Instant::now() + Duration::from_secs(seconds),
         call,
     };
-    let chunks = stream::unfold(state, |mut state| async move { state.next().await.map(|chunk| (chunk, state)) });
+    let chunks =
+        stream::unfold(state, |mut state| async move { state.next().await.map(|chunk| (chunk, state)) });
     Ok(Answer::ok(Content::Stream("application/json", Box::pin(chunks))))
 }
 
@@ -116,6 +117,7 @@ impl Watch {
             let wake = if self.bookmarks { self.ends.min(bookmark_at) } else { self.ends };
             let event = tokio::select! {
                 biased;
+                () = self.server.stopping.cancelled() => return None,
                 event = watcher.next() => event,
                 () = tokio::time::sleep_until(wake) => {
                     if self.bookmarks {

@@ -46,7 +46,9 @@ impl Documents {
             ["apis", group, version] => (*group, *version),
             _ => return None,
         };
-        let build = || openapi::v3(&served(catalog), group, version).map(|document| document.to_string().into_bytes());
+        let build = || {
+            openapi::v3(&served(catalog), group, version).map(|document| document.to_string().into_bytes())
+        };
         self.get(&format!("v3/{path}"), build)
     }
 

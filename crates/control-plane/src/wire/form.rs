@@ -85,7 +85,9 @@ impl Form {
                 let metadata = json!({ "resourceVersion": version });
                 table::table(&self.entry.kind, std::iter::once(value), self.include, metadata, now)
             }
-            Shape::PartialObjectMetadata | Shape::PartialObjectMetadataList => table::partial_metadata(&value),
+            Shape::PartialObjectMetadata | Shape::PartialObjectMetadataList => {
+                table::partial_metadata(&value)
+            }
             _ => value,
         }
     }

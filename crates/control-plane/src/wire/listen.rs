@@ -66,12 +66,13 @@ async fn connection(
     let stream = tokio::time::timeout(PATIENCE, acceptor.accept(socket)).await??;
     let certificates = stream.get_ref().1.peer_certificates().unwrap_or_default();
     let user = certificates.first().and_then(|certificate| certificates::peer_user(certificate));
-    let service = tower::util::MapRequest::new(service, move |mut request: http::Request<hyper::body::Incoming>| {
-        if let Some(user) = &user {
-            request.extensions_mut().insert(Identified(user.clone()));
-        }
-        request
-    });
+    let service =
+        tower::util::MapRequest::new(service, move |mut request: http::Request<hyper::body::Incoming>| {
+            if let Some(user) = &user {
+                request.extensions_mut().insert(Identified(user.clone()));
+            }
+            request
+        });
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE);
     builder.http2().timer(TokioTimer::new()).max_concurrent_streams(1000);

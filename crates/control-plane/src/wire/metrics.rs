@@ -71,7 +71,10 @@ impl Metrics {
         }
         say("# HELP apiserver_longrunning_requests Watches open now.".into());
         say("# TYPE apiserver_longrunning_requests gauge".into());
-        say(format!("apiserver_longrunning_requests{{verb=\"watch\"}} {}", self.watches.load(Ordering::Relaxed)));
+        say(format!(
+            "apiserver_longrunning_requests{{verb=\"watch\"}} {}",
+            self.watches.load(Ordering::Relaxed)
+        ));
         say("# HELP apiserver_storage_objects Objects in the store, by resource.".into());
         say("# TYPE apiserver_storage_objects gauge".into());
         for (storage, count) in store.storages() {

@@ -34,14 +34,18 @@ pub(super) fn answer(
         [] => Ok(json_page(&discovery::root(&kinds(server)))),
         ["version"] => Ok(json_page(&version())),
         ["healthz" | "livez" | "readyz", ..] => Ok(health(server, &words, query)),
-        ["metrics"] => Ok(page_of("text/plain; version=0.0.4; charset=utf-8", server.metrics.text(&server.store).into())),
+        ["metrics"] => {
+            Ok(page_of("text/plain; version=0.0.4; charset=utf-8", server.metrics.text(&server.store).into()))
+        }
         ["openapi", rest @ ..] => openapi(server, parts, rest),
         ["api" | "apis", ..] => discovered(server, parts, &words),
         [".well-known", "openid-configuration"] => {
             let keys = format!("https://{}/openid/v1/jwks", address(parts));
             Ok(json_page(&server.tokens.openid_configuration(&keys)))
-        },
-        ["openid", "v1", "jwks"] => Ok(page_of("application/jwk-set+json", server.tokens.jwks().to_string().into())),
+        }
+        ["openid", "v1", "jwks"] => {
+            Ok(page_of("application/jwk-set+json", server.tokens.jwks().to_string().into()))
+        }
         _ => Ok(not_found()),
     }
 }
@@ -80,8 +84,15 @@ fn health(server: &Server, words: &[&str], query: &Query) -> Response<Body> {
     let checks = [("ping", true), ("store", true), ("bootstrap", ready || words[0] == "livez")];
     let healthy = checks.iter().all(|(_, good)| *good);
     let text = if query.word("verbose").is_some() || !healthy {
-        let lines = checks.iter().map(|(name, good)| format!("[{}]{name} {}\n", if *good { "+" } else { "-" }, if *good { "ok" } else { "failed" }));
-        format!("{}{} check {}", lines.collect::<String>(), words[0], if healthy { "passed" } else { "failed" })
+        let lines = checks.iter().map(|(name, good)| {
+            format!("[{}]{name} {}\n", if *good { "+" } else { "-" }, if *good { "ok" } else { "failed" })
+        });
+        format!(
+            "{}{} check {}",
+            lines.collect::<String>(),
+            words[0],
+            if healthy { "passed" } else { "failed" }
+        )
     } else {
         "ok".to_owned()
     };
@@ -92,7 +103,11 @@ fn health(server: &Server, words: &[&str], query: &Query) -> Response<Body> {
     response
 }
 
-fn discovered(server: &Server, parts: &http::request::Parts, words: &[&str]) -> Result<Response<Body>, Status> {
+fn discovered(
+    server: &Server,
+    parts: &http::request::Parts,
+    words: &[&str],
+) -> Result<Response<Body>, Status> {
     let kinds = kinds(server);
     let accept = parts.headers.get(http::header::ACCEPT).and_then(|value| value.to_str().ok());
     if let ["api"] | ["apis"] = words {
@@ -119,7 +134,8 @@ fn address(parts: &http::request::Parts) -> String {
 }
 
 fn openapi(server: &Server, parts: &http::request::Parts, rest: &[&str]) -> Result<Response<Body>, Status> {
-    let accept = parts.headers.get(http::header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let accept =
+        parts.headers.get(http::header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let catalog = server.catalog();
     match rest {
         ["v2"] => {

@@ -35,7 +35,9 @@ pub fn parse(path: &str) -> Result<Target, String> {
     let parts = rest.split('/').map(decoded).collect::<Result<Vec<_>, _>>()?;
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     match parts.as_slice() {
-        ["api", version, tail @ ..] if !tail.is_empty() && !tail[0].is_empty() => Ok(resource("", version, tail)),
+        ["api", version, tail @ ..] if !tail.is_empty() && !tail[0].is_empty() => {
+            Ok(resource("", version, tail))
+        }
         ["apis", group, version, tail @ ..] if !tail.is_empty() && !tail[0].is_empty() => {
             Ok(resource(group, version, tail))
         }
@@ -94,7 +96,10 @@ mod tests {
             Ok(Target::Page(page)) => format!("page {page}"),
             Ok(Target::Resource(r)) => {
                 let watch = if r.watch { " watch" } else { "" };
-                format!("{}/{} ns={} {} {} {}{watch}", r.group, r.version, r.namespace, r.plural, r.name, r.subresource)
+                format!(
+                    "{}/{} ns={} {} {} {}{watch}",
+                    r.group, r.version, r.namespace, r.plural, r.name, r.subresource
+                )
             }
         }
     }

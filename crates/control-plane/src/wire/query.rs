@@ -122,7 +122,10 @@ impl Query {
                     "resourceVersionMatch is forbidden unless resourceVersion is provided",
                 ));
             } else if !self.continue_token.is_empty() {
-                causes.push(Cause::forbidden(field, "resourceVersionMatch is forbidden when continue is provided"));
+                causes.push(Cause::forbidden(
+                    field,
+                    "resourceVersionMatch is forbidden when continue is provided",
+                ));
             } else if !matches!(word, "Exact" | "NotOlderThan") {
                 causes.push(Cause::not_supported(field, &word.into(), &["Exact", "NotOlderThan", ""]));
             } else if word == "Exact" && self.resource_version.as_deref() == Some("0") {
@@ -146,5 +149,7 @@ fn truth(value: &str) -> bool {
 }
 
 fn number(key: &str, value: &str) -> Result<u64, Status> {
-    value.parse().map_err(|_| Status::bad_request(format!("invalid value for {key}: {value:?} is not a number")))
+    value
+        .parse()
+        .map_err(|_| Status::bad_request(format!("invalid value for {key}: {value:?} is not a number")))
 }

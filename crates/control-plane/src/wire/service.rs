@@ -5,6 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::StreamExt;
@@ -30,6 +31,9 @@ pub type Body = UnsyncBoxBody<Bytes, Infallible>;
 
 /// Largest body of a request. Kubernetes takes 3 MiB; clients split what is larger.
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
+
+/// How long a client may take for its body.
+const BODY_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Who a request comes from, when the transport already knows: a client certificate, or a caller in this process.
 #[derive(Clone, Debug)]
@@ -169,14 +173,19 @@ impl ApiService {
         };
         scope(entry.kind.namespaced, &path)?;
         let body = whole(body).await?;
-        let text = |name| parts.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
+        let text = |name| {
+            parts.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default()
+        };
         let call = Call {
             user,
             entry: entry.clone(),
             path,
             query,
             accept: accept(&parts.headers),
-            content_type: Some(text(CONTENT_TYPE)).filter(|t| !t.is_empty()).unwrap_or("application/json").to_owned(),
+            content_type: Some(text(CONTENT_TYPE))
+                .filter(|t| !t.is_empty())
+                .unwrap_or("application/json")
+                .to_owned(),
             agent: agent(text(USER_AGENT)),
             body,
             now: self.server.now(),
@@ -229,7 +238,11 @@ where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let collected = Limited::new(body, BODY_LIMIT).collect().await;
+    let collecting = Limited::new(body, BODY_LIMIT).collect();
+    let Ok(collected) = tokio::time::timeout(BODY_PATIENCE, collecting).await else {
+        let message = "the body of the request did not come in time";
+        return Err(Status::new(StatusCode::REQUEST_TIMEOUT, Reason::Timeout, message));
+    };
     collected.map(http_body_util::Collected::to_bytes).map_err(|error| {
         if error.is::<http_body_util::LengthLimitError>() {
             let message = format!("Request entity too large: limit is {BODY_LIMIT}");

@@ -16,8 +16,6 @@ pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
 pub struct House {
     pub plane: ControlPlane,
     pub service: ApiService,
-    user: Option<User>,
-    token: Option<String>,
 }
 
 pub struct Reply {
@@ -33,7 +31,9 @@ impl Reply {
 
     /// `409 AlreadyExists`: how refusals are compared.
     pub fn told(&self) -> String {
-        let reason = serde_json::from_str::<Value>(&self.text).ok().and_then(|v| v["reason"].as_str().map(str::to_owned));
+        let reason = serde_json::from_str::<Value>(&self.text)
+            .ok()
+            .and_then(|v| v["reason"].as_str().map(str::to_owned));
         format!("{} {}", self.code, reason.unwrap_or_default()).trim().to_owned()
     }
 }
@@ -42,7 +42,7 @@ impl House {
     pub async fn new() -> Self {
         let plane = ControlPlane::start().await.expect("starts");
         let service = plane.service();
-        Self { plane, service, user: None, token: None }
+        Self { plane, service }
     }
 
     /// The same house, asked by a user without any rights of their own.
@@ -58,6 +58,11 @@ impl House {
         Asker { service: self.plane.guarded_service(), user: None, token: Some(token.into()) }
     }
 
+    /// The same house, asked by somebody without credentials.
+    pub fn nobody(&self) -> Asker {
+        Asker { service: self.plane.guarded_service(), user: None, token: None }
+    }
+
     pub fn admin(&self) -> Asker {
         Asker { service: self.service.clone(), user: None, token: None }
     }
@@ -71,7 +76,13 @@ pub struct Asker {
 }
 
 impl Asker {
-    pub async fn send(&self, method: Method, path: &str, kind: &str, body: impl Into<Bytes>) -> Response<Body> {
+    pub async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        kind: &str,
+        body: impl Into<Bytes>,
+    ) -> Response<Body> {
         let mut builder = Request::builder().method(method).uri(path).header("user-agent", "test/1");
         if !kind.is_empty() {
             builder = builder.header("content-type", kind);
@@ -91,7 +102,11 @@ impl Asker {
         let (parts, body) = response.into_parts();
         let collected = tokio::time::timeout(PATIENCE, body.collect()).await.expect("the answer ends");
         let bytes = collected.expect("never fails").to_bytes();
-        Reply { code: parts.status.as_u16(), headers: parts.headers, text: String::from_utf8_lossy(&bytes).into_owned() }
+        Reply {
+            code: parts.status.as_u16(),
+            headers: parts.headers,
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+        }
     }
 
     pub async fn get(&self, path: &str) -> Reply {
@@ -135,7 +150,12 @@ impl Asker {
     }
 
     /// Waits until the object is as wished; `None` is an object that is gone. Wakes by the watch, never by time.
-    pub async fn until(&self, collection: &str, name: &str, wish: impl Fn(Option<&Value>) -> bool) -> Option<Value> {
+    pub async fn until(
+        &self,
+        collection: &str,
+        name: &str,
+        wish: impl Fn(Option<&Value>) -> bool,
+    ) -> Option<Value> {
         let waiting = async {
             let selector = format!("{collection}?fieldSelector=metadata.name%3D{name}");
             loop {
@@ -149,7 +169,9 @@ impl Asker {
                 events.next().await;
             }
         };
-        tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{collection}/{name} never got there"))
+        tokio::time::timeout(PATIENCE, waiting)
+            .await
+            .unwrap_or_else(|_| panic!("{collection}/{name} never got there"))
     }
 
     pub async fn gone(&self, collection: &str, name: &str) {
@@ -181,7 +203,9 @@ impl Events {
     /// `ADDED a`: the next event in two words.
     pub async fn told(&mut self) -> String {
         match self.next().await {
-            Some(event) => format!("{} {}", word(&event["type"]), word(&event["object"]["metadata"]["name"])).trim().to_owned(),
+            Some(event) => format!("{} {}", word(&event["type"]), word(&event["object"]["metadata"]["name"]))
+                .trim()
+                .to_owned(),
             None => "end".into(),
         }
     }

@@ -37,6 +37,7 @@ fn a_document_reads_back_as_it_was() {
         "trailing": "line\n",
         "leading": " space\nline",
         "number": 1.5,
+        "negative": -3,
     });
     let text = document(&value);
     let want = "\
@@ -63,9 +64,15 @@ text: |-
 trailing: \"line\\n\"
 leading: \" space\\nline\"
 number: 1.5
+negative: -3
 ";
     assert_eq!(text, want);
     let read: Value = serde_saphyr::from_str(&text).expect("it is YAML");
     assert_eq!(read, value);
     assert_eq!(document(&json!({})), "{}\n");
+}
+
+#[test]
+fn whole_numbers_have_no_fraction() {
+    assert_eq!(document(&json!([1.0, 65535.0, 0.5, -1.0, 1e300])), "- 1\n- 65535\n- 0.5\n- -1\n- 1e+300\n");
 }

@@ -16,7 +16,7 @@ pub use default::default;
 pub(super) use definitions::Definitions;
 pub use definitions::{object_meta, schema};
 pub use event::convert_event;
-pub use prepare::{prepare_create, prepare_status, prepare_update};
+pub use prepare::{prepare_create, prepare_finalize, prepare_status, prepare_update};
 
 use super::{Kind, ScalePaths, SchemaRef, Subresource};
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::fields::{Fields, at, ensure, list, object, text};
+use super::fields::{Fields, at, ensure, fill, fill_zero, list, object, text};
 use super::quantity;
 use crate::kinds::Kind;
 
@@ -59,6 +59,9 @@ pub fn prepare_update(kind: &Kind, new: &mut Value, old: &Value) {
     if kind.builtin && kind.kind == "Namespace" {
         keep(new, old, "spec");
     }
+    if kind.builtin && kind.kind == "Service" {
+        keep_allocated(new, old);
+    }
     let generation = old["metadata"]["generation"].as_i64();
     let changed = counts(kind) && wish_changed(kind, new, old);
     let Some(map) = new.as_object_mut() else { return };
@@ -103,6 +106,18 @@ pub fn prepare_status(kind: &Kind, new: &mut Value, old: &Value) {
         take(map, "status", status);
     }
     *new = result;
+}
+
+/// Makes a replacement what a namespace's `/finalize` may write: its finalizers.
+pub fn prepare_finalize(new: &mut Value, old: &Value) {
+    let finalizers = at(new, &["spec", "finalizers"]).cloned();
+    let version = at(new, &["metadata", "resourceVersion"]).cloned();
+    *new = old.clone();
+    let Some(map) = new.as_object_mut() else { return };
+    take(ensure(map, "spec"), "finalizers", finalizers);
+    if let Some(version) = version {
+        ensure(map, "metadata").insert("resourceVersion".into(), version);
+    }
 }
 
 fn counts(kind: &Kind) -> bool {
@@ -223,4 +238,30 @@ fn select_own_pods(map: &mut Fields) {
     }
     let selector = ensure(ensure(spec, "selector"), "matchLabels");
     selector.entry("batch.kubernetes.io/controller-uid").or_insert_with(|| json!(uid));
+}
+
+/// A replacement that does not name a Service's addresses and ports means the ones it was given.
+fn keep_allocated(new: &mut Value, old: &Value) {
+    let kind = text(new, &["spec", "type"]);
+    let has_address = |kind: &str| kind != "ExternalName";
+    if !has_address(kind) || !has_address(text(old, &["spec", "type"])) {
+        return;
+    }
+    let open = matches!(kind, "NodePort" | "LoadBalancer");
+    let same =
+        |left: &Value, right: &Value| left["port"] == right["port"] && left["protocol"] == right["protocol"];
+    let Some(spec) = new.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    for key in ["clusterIP", "clusterIPs"] {
+        if let Some(given) = at(old, &["spec", key]) {
+            fill(spec, key, given.clone());
+        }
+    }
+    let ports = spec.get_mut("ports").and_then(Value::as_array_mut).filter(|_| open);
+    for port in ports.into_iter().flatten() {
+        let before = list(old, &["spec", "ports"]).iter().find(|before| same(before, port));
+        let number = before.and_then(|before| before["nodePort"].as_i64()).unwrap_or(0);
+        if let Some(port) = port.as_object_mut().filter(|_| number > 0) {
+            fill_zero(port, "nodePort", number);
+        }
+    }
 }

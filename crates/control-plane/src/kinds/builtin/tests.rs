@@ -876,6 +876,34 @@ fn each_endpoint_writes_its_own_part() {
 }
 
 #[test]
+fn a_replaced_service_keeps_what_it_was_given() {
+    let old = json!({ "metadata": {}, "spec": { "type": "NodePort", "clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"],
+        "ports": [{ "port": 80, "protocol": "TCP", "nodePort": 30080 }] } });
+    let ports = json!([{ "port": 81, "protocol": "TCP" }, { "port": 80, "protocol": "TCP" }]);
+    let mut new = json!({ "metadata": {}, "spec": { "type": "NodePort", "ports": ports } });
+    prepare_update(&named("v1", "Service"), &mut new, &old);
+    assert_eq!(new["spec"]["clusterIPs"], json!(["10.0.0.1"]));
+    assert_eq!(new["spec"]["ports"][0].get("nodePort"), None);
+    assert_eq!(new["spec"]["ports"][1]["nodePort"], 30080);
+    let mut closed = json!({ "metadata": {}, "spec": { "type": "ExternalName" } });
+    prepare_update(&named("v1", "Service"), &mut closed, &old);
+    assert_eq!(closed["spec"], json!({ "type": "ExternalName" }));
+}
+
+#[test]
+fn finalizing_a_namespace_writes_its_finalizers_alone() {
+    let old = json!({ "metadata": { "name": "n", "resourceVersion": "2" }, "spec": { "finalizers": ["kubernetes"] },
+        "status": { "phase": "Terminating" } });
+    let mut new = json!({ "metadata": { "name": "n", "resourceVersion": "1", "labels": { "a": "b" } }, "spec": { "finalizers": [] } });
+    prepare_finalize(&mut new, &old);
+    assert_eq!(
+        new,
+        json!({ "metadata": { "name": "n", "resourceVersion": "1" }, "spec": { "finalizers": [] },
+        "status": { "phase": "Terminating" } })
+    );
+}
+
+#[test]
 fn events_have_two_shapes_and_lose_nothing_between_them() {
     let core = json!({
         "kind": "Event", "apiVersion": "v1", "metadata": { "name": "e" },

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::versions::deprecation;
 use super::{Custom, flag, list, text};
-use crate::kinds::schema::{Rules, Schema};
+use crate::kinds::schema::Schema;
 use crate::kinds::{Column, Kind, ScalePaths, SchemaRef};
 
 /// In the order discovery lists them for custom resources.
@@ -20,11 +20,8 @@ pub fn kinds(crd: &Value) -> Vec<Custom> {
 
 fn custom(crd: &Value, version: &Value) -> Custom {
     let schema = version.pointer("/schema/openAPIV3Schema");
-    // A definition whose rules do not compile was never accepted.
-    let rules = schema.and_then(|schema| Rules::compile(schema).ok().flatten());
     Custom {
         kind: kind(crd, version, schema),
-        rules: rules.map(Arc::new),
         storage_version: flag(version, "/storage"),
         served: true,
         deprecation: deprecation(crd, version),
@@ -54,7 +51,9 @@ fn kind(crd: &Value, version: &Value, schema: Option<&Value>) -> Kind {
         status: version.pointer("/subresources/status").is_some_and(|status| !status.is_null()),
         scale: version.pointer("/subresources/scale").filter(|scale| scale.is_object()).map(scale),
         columns: columns(version),
-        selectable: selectable.map(|field| text(field, "/jsonPath").trim_start_matches('.').to_owned()).collect(),
+        selectable: selectable
+            .map(|field| text(field, "/jsonPath").trim_start_matches('.').to_owned())
+            .collect(),
         builtin: false,
     }
 }

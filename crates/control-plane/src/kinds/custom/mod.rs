@@ -13,12 +13,9 @@ mod versions;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
 use serde_json::{Map, Value, json};
 
 use super::Kind;
-use super::schema::Rules;
 
 pub use kinds::kinds;
 pub use status::accepted_status;
@@ -29,8 +26,6 @@ pub use validate::validate;
 pub struct Custom {
     /// What discovery and the verbs need to know.
     pub kind: Kind,
-    /// CEL rules of the version's schema.
-    pub rules: Option<Arc<Rules>>,
     /// Whether objects are stored in this version.
     pub storage_version: bool,
     /// Whether requests may name this version.

@@ -26,7 +26,12 @@ struct Place {
 
 impl Place {
     fn below(&self, step: &str) -> Self {
-        Self { path: format!("{}.{step}", self.path), root: false, meta: self.meta, no_default: self.no_default.clone() }
+        Self {
+            path: format!("{}.{step}", self.path),
+            root: false,
+            meta: self.meta,
+            no_default: self.no_default.clone(),
+        }
     }
 
     fn field(&self, name: &str) -> String {
@@ -141,7 +146,8 @@ fn extensions(schema: &Value, place: &Place, causes: &mut Vec<Cause>) {
             causes.push(Cause::not_supported(place.field(name), &value.into(), known));
         }
     }
-    let keys: Vec<_> = super::list(schema, "/x-kubernetes-list-map-keys").iter().filter_map(Value::as_str).collect();
+    let keys: Vec<_> =
+        super::list(schema, "/x-kubernetes-list-map-keys").iter().filter_map(Value::as_str).collect();
     let list_type = word(schema, "x-kubernetes-list-type");
     if !keys.is_empty() && list_type != Some("map") {
         let why = "must be map if x-kubernetes-list-map-keys is non-empty";
@@ -198,7 +204,11 @@ fn map(schema: &Value, keys: &[&str], place: &Place, causes: &mut Vec<Cause>) {
             }
             Some(child) if matches!(word(child, "type"), Some("array" | "object")) => {
                 let why = "must be a scalar type if parent array's x-kubernetes-list-type is map";
-                causes.push(Cause::invalid(place.field(&format!("items.properties[{key}].type")), &kind.into(), why));
+                causes.push(Cause::invalid(
+                    place.field(&format!("items.properties[{key}].type")),
+                    &kind.into(),
+                    why,
+                ));
             }
             Some(_) => {}
         }
@@ -245,9 +255,17 @@ fn rules(schema: &Value, place: &Place, causes: &mut Vec<Cause>) {
         if text.is_empty() {
             causes.push(Cause::required(field("rule"), "rule is not specified"));
         } else if !raw("message").is_empty() && message.is_empty() {
-            causes.push(Cause::invalid(field("message"), &raw("message").into(), "must be non-empty if specified"));
+            causes.push(Cause::invalid(
+                field("message"),
+                &raw("message").into(),
+                "must be non-empty if specified",
+            ));
         } else if broken(message) {
-            causes.push(Cause::invalid(field("message"), &raw("message").into(), "must not contain line breaks"));
+            causes.push(Cause::invalid(
+                field("message"),
+                &raw("message").into(),
+                "must not contain line breaks",
+            ));
         } else if broken(text) && message.is_empty() {
             let why = "message must be specified if rule contains line breaks";
             causes.push(Cause::required(field("message"), why));

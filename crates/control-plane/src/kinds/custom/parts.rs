@@ -26,7 +26,11 @@ pub(super) fn subresources(version: &Value, path: &str, causes: &mut Vec<Cause>)
             "" if required => causes.push(Cause::required(field, "")),
             "" => {}
             value if !value.starts_with('.') => {
-                causes.push(Cause::invalid(field, &value.into(), "must be a simple json path starting with ."));
+                causes.push(Cause::invalid(
+                    field,
+                    &value.into(),
+                    "must be a simple json path starting with .",
+                ));
             }
             value if !under.iter().any(|prefix| value.starts_with(prefix)) => {
                 causes.push(Cause::invalid(field, &value.into(), why));

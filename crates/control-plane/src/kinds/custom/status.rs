@@ -9,7 +9,8 @@ use super::{flag, list, text};
 pub fn accepted_status(crd: &Value, taken: &dyn Fn(&str, &str) -> bool, now: jiff::Timestamp) -> Value {
     let empty = Map::new();
     let wanted = crd.pointer("/spec/names").and_then(Value::as_object).unwrap_or(&empty);
-    let mut names = crd.pointer("/status/acceptedNames").and_then(Value::as_object).cloned().unwrap_or_default();
+    let mut names =
+        crd.pointer("/status/acceptedNames").and_then(Value::as_object).cloned().unwrap_or_default();
     let mut conflict = None;
     for (field, reason) in [
         ("plural", "PluralConflict"),
@@ -46,7 +47,11 @@ pub fn accepted_status(crd: &Value, taken: &dyn Fn(&str, &str) -> bool, now: jif
 }
 
 /// Names that somebody else holds and that were not ours before.
-fn used<'a>(wanted: Option<&'a Value>, accepted: Option<&Value>, taken: &dyn Fn(&str) -> bool) -> Vec<&'a str> {
+fn used<'a>(
+    wanted: Option<&'a Value>,
+    accepted: Option<&Value>,
+    taken: &dyn Fn(&str) -> bool,
+) -> Vec<&'a str> {
     let words = |value: Option<&'a Value>| -> Vec<&'a str> {
         match value {
             Some(Value::String(one)) => vec![one],
@@ -92,10 +97,17 @@ pub(super) fn in_order(names: &Map<String, Value>) -> Map<String, Value> {
 }
 
 /// A condition; its time moves only when its answer does.
-fn condition(crd: &Value, (kind, holds): (&str, bool), (reason, message): (&str, &str), now: jiff::Timestamp) -> Value {
+fn condition(
+    crd: &Value,
+    (kind, holds): (&str, bool),
+    (reason, message): (&str, &str),
+    now: jiff::Timestamp,
+) -> Value {
     let status = if holds { "True" } else { "False" };
     let known = list(crd, "/status/conditions").iter().find(|known| text(known, "/type") == kind);
-    let since = known.filter(|known| text(known, "/status") == status).map(|known| text(known, "/lastTransitionTime"));
+    let since = known
+        .filter(|known| text(known, "/status") == status)
+        .map(|known| text(known, "/lastTransitionTime"));
     let now = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     json!({
         "type": kind, "status": status,

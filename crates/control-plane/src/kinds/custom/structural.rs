@@ -18,8 +18,7 @@ pub(super) fn check(schema: &Value, path: &str) -> Vec<Cause> {
 pub(super) fn too_deep(schema: &Value) -> bool {
     let mut open = vec![(schema, 0)];
     while let Some((node, depth)) = open.pop() {
-        // A property takes two levels of JSON.
-        if depth > MAX_DEPTH * 2 {
+        if depth > MAX_DEPTH {
             return true;
         }
         match node {
@@ -48,7 +47,8 @@ fn kind(node: &Value) -> &str {
 
 /// The properties of a node in the order of their names.
 pub(super) fn properties(node: &Value) -> Vec<(&String, &Value)> {
-    let mut fields: Vec<_> = node.get("properties").and_then(Value::as_object).into_iter().flatten().collect();
+    let mut fields: Vec<_> =
+        node.get("properties").and_then(Value::as_object).into_iter().flatten().collect();
     fields.sort_by_key(|(name, _)| *name);
     fields
 }
@@ -80,7 +80,8 @@ fn invariants(node: &Value, level: Level, path: &str, causes: &mut Vec<Cause>) {
     }
     extensions(node, path, causes);
     let any = is_int_or_string(branches(node, "anyOf"));
-    let first = branches(node, "allOf").first().is_some_and(|first| is_int_or_string(branches(first, "anyOf")));
+    let first =
+        branches(node, "allOf").first().is_some_and(|first| is_int_or_string(branches(first, "anyOf")));
     values(node, (any, first), path, causes);
     types(node, level, path, causes);
     if on(node, "x-kubernetes-embedded-resource") && additional.is_some() {

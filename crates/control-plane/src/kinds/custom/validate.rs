@@ -63,7 +63,8 @@ fn spec(crd: &Value, causes: &mut Vec<Cause>) {
     }
     let all = list(crd, "/spec/versions");
     let named = |version: &Value| text(version, "/name").to_owned();
-    if all.iter().enumerate().any(|(index, one)| all[..index].iter().any(|other| named(other) == named(one))) {
+    if all.iter().enumerate().any(|(index, one)| all[..index].iter().any(|other| named(other) == named(one)))
+    {
         causes.push(Cause::invalid("spec.versions", &json!(all), "must contain unique version names"));
     }
     if all.iter().filter(|version| flag(version, "/storage")).count() != 1 {
@@ -194,7 +195,8 @@ fn root_with_status(schema: &Value, path: &str) -> Option<Cause> {
         let why = "only \"object\" is allowed as the type at the root of the schema if the status subresource is enabled";
         return Some(Cause::invalid(format!("{path}.type"), &kind.into(), why));
     }
-    let set = |name: &&str| schema.get(*name).is_some_and(|value| !value.is_null() && value != &Value::Bool(false));
+    let set =
+        |name: &&str| schema.get(*name).is_some_and(|value| !value.is_null() && value != &Value::Bool(false));
     REFUSED.iter().any(set).then(|| {
         let why = "only [Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength \
                    MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs \
@@ -236,7 +238,9 @@ fn words(given: &Value, name: &str, causes: &mut Vec<Cause>) {
 }
 
 fn conversion(crd: &Value, causes: &mut Vec<Cause>) {
-    let Some(conversion) = crd.pointer("/spec/conversion").filter(|conversion| !conversion.is_null()) else { return };
+    let Some(conversion) = crd.pointer("/spec/conversion").filter(|conversion| !conversion.is_null()) else {
+        return;
+    };
     match text(conversion, "/strategy") {
         "" => causes.push(Cause::required("spec.conversion.strategy", "")),
         "None" if conversion.get("webhook").is_some_and(|webhook| !webhook.is_null()) => {
@@ -249,7 +253,11 @@ fn conversion(crd: &Value, causes: &mut Vec<Cause>) {
             causes.push(Cause::forbidden("spec.conversion.strategy", why));
         }
         other => {
-            causes.push(Cause::not_supported("spec.conversion.strategy", &other.into(), &["None", "Webhook"]));
+            causes.push(Cause::not_supported(
+                "spec.conversion.strategy",
+                &other.into(),
+                &["None", "Webhook"],
+            ));
         }
     }
 }
@@ -262,7 +270,11 @@ fn unchangeable(crd: &Value, old: &Value, causes: &mut Vec<Cause>) {
     for path in fixed.iter().chain(&["/group", "/names/plural"]) {
         let value = text(crd, &format!("/spec{path}"));
         if value != text(old, &format!("/spec{path}")) {
-            causes.push(Cause::invalid(format!("spec{}", path.replace('/', ".")), &value.into(), "field is immutable"));
+            causes.push(Cause::invalid(
+                format!("spec{}", path.replace('/', ".")),
+                &value.into(),
+                "field is immutable",
+            ));
         }
     }
 }
@@ -274,7 +286,8 @@ fn stored_versions(crd: &Value, causes: &mut Vec<Cause>) {
         let why = "must have at least one stored version";
         return causes.push(Cause::invalid("status.storedVersions", &json!(stored), why));
     }
-    let known = |name: &Value| list(crd, "/spec/versions").iter().any(|version| version.get("name") == Some(name));
+    let known =
+        |name: &Value| list(crd, "/spec/versions").iter().any(|version| version.get("name") == Some(name));
     for (index, name) in stored.iter().enumerate().filter(|(_, name)| !known(name)) {
         let version = name.as_str().unwrap_or_default();
         let why = format!(
@@ -299,7 +312,8 @@ fn approval(crd: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
         annotations.and_then(|all| all.get(ANNOTATION)).and_then(Value::as_str).unwrap_or_default().to_owned()
     };
     let approval = given(crd);
-    let is_url = approval.split_once("://").is_some_and(|(scheme, rest)| !scheme.is_empty() && !rest.is_empty());
+    let is_url =
+        approval.split_once("://").is_some_and(|(scheme, rest)| !scheme.is_empty() && !rest.is_empty());
     let unchanged = old.is_some_and(|old| given(old) == approval);
     if !protected || unchanged || approval.starts_with("unapproved") || is_url {
         return;

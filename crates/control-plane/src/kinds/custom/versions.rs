@@ -14,7 +14,8 @@ pub(super) fn deprecation(crd: &Value, version: &Value) -> Option<String> {
     if let Some(given) = version.get("deprecationWarning").and_then(Value::as_str) {
         return Some(given.to_owned());
     }
-    let (group, kind, name) = (text(crd, "/spec/group"), text(crd, "/spec/names/kind"), text(version, "/name"));
+    let (group, kind, name) =
+        (text(crd, "/spec/group"), text(crd, "/spec/names/kind"), text(version, "/name"));
     let better = list(crd, "/spec/versions")
         .iter()
         .filter(|other| flag(other, "/served") && !flag(other, "/deprecated"))

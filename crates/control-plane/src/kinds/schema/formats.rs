@@ -39,17 +39,31 @@ pub fn fits(format: &str, text: &str) -> Option<bool> {
     })
 }
 
-static EMAIL: LazyLock<Regex> = LazyLock::new(|| regex(r#"^(?:[^<>@]*<)?(?:[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*|"(?:[^"\\\r\n]|\\.)+")@(?:\[[^\[\]\\]+\]|[^\s<>@,;:"\[\]\\.]+(?:\.[^\s<>@,;:"\[\]\\.]+)*)>?$"#));
-static MAC: LazyLock<Regex> = LazyLock::new(|| regex(r"^(?:[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}(?:(?::[0-9A-Fa-f]{2}){2}|(?::[0-9A-Fa-f]{2}){14})?|[0-9A-Fa-f]{2}(?:-[0-9A-Fa-f]{2}){5}(?:(?:-[0-9A-Fa-f]{2}){2}|(?:-[0-9A-Fa-f]{2}){14})?|[0-9A-Fa-f]{4}(?:\.[0-9A-Fa-f]{4}){2}(?:\.[0-9A-Fa-f]{4}|(?:\.[0-9A-Fa-f]{4}){7})?)$"));
-static UUID: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$"));
+static EMAIL: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r#"^(?:[^<>@]*<)?(?:[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*|"(?:[^"\\\r\n]|\\.)+")@(?:\[[^\[\]\\]+\]|[^\s<>@,;:"\[\]\\.]+(?:\.[^\s<>@,;:"\[\]\\.]+)*)>?$"#,
+    )
+});
+static MAC: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"^(?:[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}(?:(?::[0-9A-Fa-f]{2}){2}|(?::[0-9A-Fa-f]{2}){14})?|[0-9A-Fa-f]{2}(?:-[0-9A-Fa-f]{2}){5}(?:(?:-[0-9A-Fa-f]{2}){2}|(?:-[0-9A-Fa-f]{2}){14})?|[0-9A-Fa-f]{4}(?:\.[0-9A-Fa-f]{4}){2}(?:\.[0-9A-Fa-f]{4}|(?:\.[0-9A-Fa-f]{4}){7})?)$",
+    )
+});
+static UUID: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$"));
 static SSN: LazyLock<Regex> = LazyLock::new(|| regex(r"^[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}$"));
 static HEX_COLOR: LazyLock<Regex> = LazyLock::new(|| regex(r"^#?(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"));
-static RGB_COLOR: LazyLock<Regex> = LazyLock::new(|| regex(r"^rgb\(\s*(?:0|[1-9][0-9]?|1[0-9]{2}|2[0-4][0-9]|25[0-5])\s*,\s*(?:0|[1-9][0-9]?|1[0-9]{2}|2[0-4][0-9]|25[0-5])\s*,\s*(?:0|[1-9][0-9]?|1[0-9]{2}|2[0-4][0-9]|25[0-5])\s*\)$"));
+static RGB_COLOR: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"^rgb\(\s*(?:0|[1-9][0-9]?|1[0-9]{2}|2[0-4][0-9]|25[0-5])\s*,\s*(?:0|[1-9][0-9]?|1[0-9]{2}|2[0-4][0-9]|25[0-5])\s*,\s*(?:0|[1-9][0-9]?|1[0-9]{2}|2[0-4][0-9]|25[0-5])\s*\)$",
+    )
+});
 static SHORT_NAME: LazyLock<Regex> = LazyLock::new(|| regex(r"^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$"));
 static LABEL: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^[a-zA-Z0-9\p{S}\p{L}](?:[a-zA-Z0-9\p{S}\p{L}-]{0,61}[a-zA-Z0-9\p{S}\p{L}])?$"));
 static TOP_LABEL: LazyLock<Regex> = LazyLock::new(|| regex(r"^[a-zA-Z\p{L}]{2,63}$"));
-static TIME: LazyLock<Regex> = LazyLock::new(|| regex(r"^([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})$"));
+static TIME: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"^([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})$"));
 static GO_DURATION: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^[+-]?(?:0|(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)$"));
 static WORD_DURATION: LazyLock<Regex> = LazyLock::new(|| regex(r"([0-9]+)\s*([A-Za-zµ]+)"));

@@ -24,7 +24,8 @@ fn translate(text: &str) -> String {
             '[' => {
                 class = true;
                 // A closing bracket that stands first is a member of the class.
-                let head = ["[^]", "[]", "[^", "["].into_iter().find(|head| rest.starts_with(head)).unwrap_or("[");
+                let head =
+                    ["[^]", "[]", "[^", "["].into_iter().find(|head| rest.starts_with(head)).unwrap_or("[");
                 (head.replace(']', "\\]"), head.len())
             }
             ']' => {

@@ -52,7 +52,8 @@ fn found(value: &Value) -> (&'static str, &'static str) {
 
 fn is_whole(number: &Number) -> bool {
     // Past 2^53 a float says nothing about its last digits.
-    number.is_i64() || number.as_f64().is_some_and(|float| float.fract() == 0.0 && float.abs() < 9.007_199_254_740_992e15)
+    number.is_i64()
+        || number.as_f64().is_some_and(|float| float.fract() == 0.0 && float.abs() < 9.007_199_254_740_992e15)
 }
 
 /// The schema's format, where it means something for its type.
@@ -93,7 +94,11 @@ fn string(checks: &Checks, text: &str, path: &str) -> Option<Cause> {
     if let Some(max) = checks.max_length.filter(|max| length > *max) {
         let bytes = if max == 1 { "byte" } else { "bytes" };
         let field = if path.is_empty() { ROOT } else { path };
-        return Some(Cause::of("FieldValueTooLong", field, format!("Too long: may not be more than {max} {bytes}")));
+        return Some(Cause::of(
+            "FieldValueTooLong",
+            field,
+            format!("Too long: may not be more than {max} {bytes}"),
+        ));
     }
     if let Some(min) = checks.min_length.filter(|min| length < *min) {
         let why = format!("{path} in body should be at least {min} chars long");
@@ -107,7 +112,11 @@ fn items(checks: &Checks, list: &[Value], path: &str) -> Vec<Cause> {
     let count = list.len() as u64;
     let mut causes = Vec::new();
     if let Some(min) = checks.min_items.filter(|min| count < *min) {
-        causes.push(invalid(path, &count.into(), &format!("{path} in body should have at least {min} items")));
+        causes.push(invalid(
+            path,
+            &count.into(),
+            &format!("{path} in body should have at least {min} items"),
+        ));
     }
     causes.extend(checks.max_items.filter(|max| count > *max).map(|max| too_many(path, count, max)));
     if checks.unique_items {
@@ -123,7 +132,11 @@ fn items(checks: &Checks, list: &[Value], path: &str) -> Vec<Cause> {
 fn properties(checks: &Checks, count: u64, path: &str) -> Vec<Cause> {
     let mut causes = Vec::new();
     if let Some(min) = checks.min_properties.filter(|min| count < *min) {
-        causes.push(invalid(path, &count.into(), &format!("{path} in body should have at least {min} properties")));
+        causes.push(invalid(
+            path,
+            &count.into(),
+            &format!("{path} in body should have at least {min} properties"),
+        ));
     }
     causes.extend(checks.max_properties.filter(|max| count > *max).map(|max| too_many(path, count, max)));
     causes
@@ -143,7 +156,8 @@ fn numbers(schema: &Schema, checks: &Checks, number: &Number, path: &str) -> Vec
     if let Some(factor) = checks.multiple_of {
         causes.extend(shape.refuse("MultipleOf", factor, None, path));
         if factor <= 0.0 {
-            let why = format!("factor MultipleOf declared for {path} must be positive: {}", show_float(factor));
+            let why =
+                format!("factor MultipleOf declared for {path} must be positive: {}", show_float(factor));
             causes.push(invalid(path, &factor.into(), &why));
         } else if !is_multiple(number, factor) {
             let why = format!("{path} in body should be a multiple of {}", show_float(factor));
@@ -154,14 +168,22 @@ fn numbers(schema: &Schema, checks: &Checks, number: &Number, path: &str) -> Vec
         causes.extend(shape.refuse("Minimum boundary", min, None, path));
         if float < min || strict && float == min {
             let bound = if strict { "greater than" } else { "greater than or equal to" };
-            causes.push(invalid(path, &value, &format!("{path} in body should be {bound} {}", show_float(min))));
+            causes.push(invalid(
+                path,
+                &value,
+                &format!("{path} in body should be {bound} {}", show_float(min)),
+            ));
         }
     }
     if let Some((max, strict)) = checks.maximum {
         causes.extend(shape.refuse("Maximum boundary", max, None, path));
         if float > max || strict && float == max {
             let bound = if strict { "less than" } else { "less than or equal to" };
-            causes.push(invalid(path, &value, &format!("{path} in body should be {bound} {}", show_float(max))));
+            causes.push(invalid(
+                path,
+                &value,
+                &format!("{path} in body should be {bound} {}", show_float(max)),
+            ));
         }
     }
     causes
@@ -195,7 +217,9 @@ impl NumberShape {
     /// The API tells these without a field, because they speak of the schema as much as of the value.
     fn refuse(&self, what: &str, float: f64, whole: Option<i64>, path: &str) -> Option<Cause> {
         let holds = match (self.integer, self.format.as_deref()) {
-            (true, Some("int32")) => float.fract() == 0.0 && (-2_147_483_648.0..=2_147_483_647.0).contains(&float),
+            (true, Some("int32")) => {
+                float.fract() == 0.0 && (-2_147_483_648.0..=2_147_483_647.0).contains(&float)
+            }
             (true, _) => whole.is_some() || float.fract() == 0.0 && float.abs() < 9.223_372_036_854_775e18,
             (false, Some("float")) => float.abs() <= f64::from(f32::MAX),
             (false, _) => true,
@@ -204,7 +228,8 @@ impl NumberShape {
             return None;
         }
         let kind = if self.integer { "integer" } else { "number" };
-        let format = self.format.as_ref().map_or("(default format)".into(), |format| format!("with format {format}"));
+        let format =
+            self.format.as_ref().map_or("(default format)".into(), |format| format!("with format {format}"));
         let why = format!("{what} value must be of type {kind} {format} in {path}");
         Some(Cause::of("FieldValueInvalid", ROOT, format!("Invalid value: \"\": {why}")))
     }

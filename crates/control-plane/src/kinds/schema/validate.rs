@@ -12,7 +12,7 @@ use crate::status::Cause;
 
 /// Everything that is wrong with an object, in a stable order: shape and values, embedded resources, then
 /// lists that must not repeat themselves. Given the old object, what did not change is not held against
-/// the new one.
+/// the new one, except in embedded resources.
 pub fn validate(schema: &Schema, value: &Value, old: Option<&Value>) -> Vec<Cause> {
     let mut walk = Walk { path: String::new(), depth: 0 };
     let mut causes = walk.node(schema, value, old).causes;
@@ -27,7 +27,12 @@ pub fn validate(schema: &Schema, value: &Value, old: Option<&Value>) -> Vec<Caus
 
 /// [`validate`], then the CEL rules; when the object is not even of the right shape, a last cause says
 /// that the rules were not asked.
-pub fn validate_with_rules(schema: &Schema, rules: Option<&Rules>, value: &Value, old: Option<&Value>) -> Vec<Cause> {
+pub fn validate_with_rules(
+    schema: &Schema,
+    rules: Option<&Rules>,
+    value: &Value,
+    old: Option<&Value>,
+) -> Vec<Cause> {
     const BLOCKING: [&str; 5] = [
         "FieldValueNotSupported",
         "FieldValueRequired",
@@ -96,7 +101,8 @@ impl Walk {
         if let Value::Object(map) = value {
             self.object(schema, map, old, &mut outcome);
         }
-        outcome.passed += 3;
+        // A node that was looked into counts, so the branch that reached deeper wins.
+        outcome.passed += 1;
         self.depth -= 1;
         if !outcome.causes.is_empty() && old == Some(value) {
             outcome.causes.clear();
@@ -110,7 +116,8 @@ impl Walk {
 
     fn junctors(&mut self, checks: &Checks, value: &Value, old: Option<&Value>, outcome: &mut Outcome) {
         let quoted = Value::from(self.path.as_str());
-        let fault = |text: String| Cause::of("FieldValueInvalid", ROOT, format!("Invalid value: \"\": {text}"));
+        let fault =
+            |text: String| Cause::of("FieldValueInvalid", ROOT, format!("Invalid value: \"\": {text}"));
         if !checks.any_of.is_empty() {
             let (best, valid) = self.best(&checks.any_of, value, old);
             if valid == 0 {
@@ -121,7 +128,8 @@ impl Walk {
         if !checks.one_of.is_empty() {
             let (best, valid) = self.best(&checks.one_of, value, old);
             if valid != 1 {
-                let found = if valid == 0 { "none valid".into() } else { format!("{valid} valid alternatives") };
+                let found =
+                    if valid == 0 { "none valid".into() } else { format!("{valid} valid alternatives") };
                 let text = format!("{quoted} must validate one and only one schema (oneOf). Found {found}");
                 outcome.causes.push(fault(text));
             }
@@ -168,13 +176,20 @@ impl Walk {
         for (index, element) in list.iter().enumerate() {
             let length = self.path.len();
             let _ = write!(self.path, "[{index}]");
-            let old = known.as_ref().and_then(|(keys, known)| known.get(&canonical(&identity(element, keys))));
+            let old =
+                known.as_ref().and_then(|(keys, known)| known.get(&canonical(&identity(element, keys))));
             outcome.merge(self.node(items, element, old.copied()));
             self.path.truncate(length);
         }
     }
 
-    fn object(&mut self, schema: &Schema, map: &Map<String, Value>, old: Option<&Value>, outcome: &mut Outcome) {
+    fn object(
+        &mut self,
+        schema: &Schema,
+        map: &Map<String, Value>,
+        old: Option<&Value>,
+        outcome: &mut Outcome,
+    ) {
         let mut fields: Vec<_> = map.iter().collect();
         fields.sort_by_key(|(name, _)| *name);
         let (declared, others): (Vec<_>, Vec<_>) =
@@ -189,7 +204,8 @@ impl Walk {
         for (name, value) in declared {
             let Some(field) = schema.properties.get(name) else { continue };
             // A change of apiVersion or kind at the root is not visible here, so they are always checked.
-            let old = old_field(old, name).filter(|_| !(root && matches!(name.as_str(), "apiVersion" | "kind")));
+            let old =
+                old_field(old, name).filter(|_| !(root && matches!(name.as_str(), "apiVersion" | "kind")));
             self.child(name, false, |walk| outcome.merge(walk.node(field, value, old)));
         }
         for name in schema.required.iter().filter(|name| !map.contains_key(*name)) {

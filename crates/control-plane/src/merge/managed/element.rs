@@ -100,7 +100,8 @@ impl Ord for Json {
     }
 }
 
-fn compare(left: &Value, right: &Value) -> Ordering {
+/// The order of two values: numbers by worth, not by notation; objects whatever the order of their members.
+pub(super) fn compare(left: &Value, right: &Value) -> Ordering {
     match (left, right) {
         (Value::Number(a), Value::Number(b)) => {
             // 1 and 1.0 are the same key; beyond a float's precision whole numbers still differ.
@@ -122,13 +123,11 @@ fn compare(left: &Value, right: &Value) -> Ordering {
 }
 
 fn compare_maps(left: &Map<String, Value>, right: &Map<String, Value>) -> Ordering {
-    let sorted = |map: &Map<String, Value>| {
-        let mut members: Vec<_> =
-            map.iter().map(|(name, value)| (name.clone(), Json(value.clone()))).collect();
-        members.sort();
-        members
-    };
-    sorted(left).cmp(&sorted(right))
+    let (mut a, mut b): (Vec<_>, Vec<_>) = (left.iter().collect(), right.iter().collect());
+    a.sort_by_key(|(name, _)| *name);
+    b.sort_by_key(|(name, _)| *name);
+    let each = a.iter().zip(&b).map(|(a, b)| a.0.cmp(b.0).then_with(|| compare(a.1, b.1)));
+    each.fold(Ordering::Equal, Ordering::then).then(a.len().cmp(&b.len()))
 }
 
 fn rank(value: &Value) -> u8 {

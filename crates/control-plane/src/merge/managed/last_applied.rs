@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::check::check;
 use super::fields::FieldSet;
 use super::shape::Shape;
 use super::walk::{Changes, fields};
@@ -19,6 +20,9 @@ pub(super) fn owned(live: &Value, api_version: &str, shape: Shape) -> FieldSet {
     let Some(applied) = applied.filter(|applied| applied["apiVersion"] == api_version) else {
         return FieldSet::default();
     };
+    if check(&applied, shape).is_err() || check(live, shape).is_err() {
+        return FieldSet::default();
+    }
     let changes = Changes::between(&applied, live, shape);
     let kept = fields(&applied, shape).difference(&changes.modified);
     kept.difference(&changes.added).difference(&changes.removed)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::element::{Element, Json};
+use super::element::{Element, compare};
 use super::fields::{FieldSet, Node};
 use super::shape::{Atom, Keys, Shape};
 
@@ -183,7 +183,7 @@ impl Changes {
 
 /// Numbers are equal by worth, not by notation.
 pub(super) fn same(left: &Value, right: &Value) -> bool {
-    left == right || Json(left.clone()) == Json(right.clone())
+    compare(left, right).is_eq()
 }
 
 pub(super) fn full_map(value: &Value) -> Option<&Map<String, Value>> {

@@ -83,6 +83,11 @@ impl Scanner<'_> {
         byte
     }
 
+    /// The next byte of a word or number. Go asks for a space at the end of the input, and complains of that.
+    fn take_inside(&mut self) -> u8 {
+        self.take().unwrap_or(b' ')
+    }
+
     fn skip_space(&mut self) {
         while self.peek().is_some_and(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n')) {
             self.at += 1;
@@ -149,11 +154,11 @@ impl Scanner<'_> {
     }
 
     fn escape(&mut self) -> Result<(), String> {
-        match self.take().ok_or(END)? {
+        match self.take_inside() {
             b'b' | b'f' | b'n' | b'r' | b't' | b'\\' | b'/' | b'"' => Ok(()),
             b'u' => {
                 for _ in 0..4 {
-                    let byte = self.take().ok_or(END)?;
+                    let byte = self.take_inside();
                     if !byte.is_ascii_hexdigit() {
                         return refuse(byte, "in \\u hexadecimal character escape");
                     }
@@ -190,7 +195,7 @@ impl Scanner<'_> {
     }
 
     fn digit(&mut self, place: &str) -> Result<u8, String> {
-        let byte = self.take().ok_or(END)?;
+        let byte = self.take_inside();
         if byte.is_ascii_digit() { Ok(byte) } else { refuse(byte, place) }
     }
 
@@ -203,7 +208,7 @@ impl Scanner<'_> {
     /// The rest of `true`, `false` or `null`, behind its first letter.
     fn word(&mut self, word: &str) -> Result<(), String> {
         for want in word.bytes().skip(1) {
-            let byte = self.take().ok_or(END)?;
+            let byte = self.take_inside();
             if byte != want {
                 return refuse(byte, &format!("in literal {word} (expecting '{}')", char::from(want)));
             }

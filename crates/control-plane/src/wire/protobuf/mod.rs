@@ -15,7 +15,8 @@ const DEEPEST: usize = 64;
 
 /// Reads an enveloped object.
 pub fn decode(bytes: &[u8]) -> Result<Value, String> {
-    let envelope = bytes.strip_prefix(MAGIC).ok_or("the body does not begin like a Kubernetes protobuf object")?;
+    let envelope =
+        bytes.strip_prefix(MAGIC).ok_or("the body does not begin like a Kubernetes protobuf object")?;
     let (mut version, mut kind, mut raw) = (String::new(), String::new(), &[][..]);
     for entry in entries(envelope)? {
         match (entry.number, entry.data) {
@@ -32,7 +33,8 @@ pub fn decode(bytes: &[u8]) -> Result<Value, String> {
             _ => {}
         }
     }
-    let name = messages::name(&version, &kind).ok_or_else(|| format!("{version} {kind} has no known protobuf form"))?;
+    let name = messages::name(&version, &kind)
+        .ok_or_else(|| format!("{version} {kind} has no known protobuf form"))?;
     let mut object = json!({ "apiVersion": version, "kind": kind });
     if let (Value::Object(map), Value::Object(fields)) = (&mut object, message(name, raw, 0)?) {
         map.extend(fields);
@@ -168,7 +170,9 @@ fn scalar(kind: &str, data: &Data<'_>, depth: usize) -> Result<Value, String> {
         // Signed numbers are written in two's complement of 64 bits.
         ("int32" | "int64", Data::Varint(number)) => json!(number.cast_signed()),
         ("uint32" | "uint64", Data::Varint(number)) => json!(number),
-        ("double", Data::Fixed64(bits)) => Number::from_f64(f64::from_bits(*bits)).map_or(Value::Null, Value::Number),
+        ("double", Data::Fixed64(bits)) => {
+            Number::from_f64(f64::from_bits(*bits)).map_or(Value::Null, Value::Number)
+        }
         ("float", Data::Fixed32(bits)) => {
             Number::from_f64(f64::from(f32::from_bits(*bits))).map_or(Value::Null, Value::Number)
         }

@@ -19,7 +19,9 @@ pub(super) fn read(name: &str, bytes: &[u8]) -> Result<Option<Value>, String> {
         "k8s.io.apimachinery.pkg.apis.meta.v1.Duration" => duration(bytes)?,
         "k8s.io.apimachinery.pkg.api.resource.Quantity" => text(bytes)?,
         "k8s.io.apimachinery.pkg.util.intstr.IntOrString" => int_or_string(bytes)?,
-        "k8s.io.apimachinery.pkg.apis.meta.v1.FieldsV1" | "k8s.io.apimachinery.pkg.runtime.RawExtension" => raw(bytes)?,
+        "k8s.io.apimachinery.pkg.apis.meta.v1.FieldsV1" | "k8s.io.apimachinery.pkg.runtime.RawExtension" => {
+            raw(bytes)?
+        }
         _ => return Ok(None),
     }))
 }
@@ -37,7 +39,8 @@ fn time(bytes: &[u8], micro: bool) -> Result<Value, String> {
     if !given || seconds <= -62_135_596_800 {
         return Ok(Value::Null);
     }
-    let stamp = jiff::Timestamp::new(seconds, if micro { nanos } else { 0 }).map_err(|_| "a time is out of range")?;
+    let stamp =
+        jiff::Timestamp::new(seconds, if micro { nanos } else { 0 }).map_err(|_| "a time is out of range")?;
     Ok(Value::String(if micro { format!("{stamp:.6}") } else { stamp.to_string() }))
 }
 

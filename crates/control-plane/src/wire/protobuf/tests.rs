@@ -34,7 +34,9 @@ fn maps_bytes_and_wrapped_lists_read_like_their_json() {
 
 #[test]
 fn every_message_that_a_field_names_is_in_the_table() {
-    for root in ["v1/Pod", "v1/Service", "apps/v1/Deployment", "batch/v1/Job", "rbac.authorization.k8s.io/v1/Role"] {
+    for root in
+        ["v1/Pod", "v1/Service", "apps/v1/Deployment", "batch/v1/Job", "rbac.authorization.k8s.io/v1/Role"]
+    {
         let (version, kind) = root.rsplit_once('/').expect("has a kind");
         let mut open = vec![messages::name(version, kind).expect("is known").to_owned()];
         let mut seen = std::collections::HashSet::new();
@@ -43,7 +45,9 @@ fn every_message_that_a_field_names_is_in_the_table() {
                 continue;
             }
             let fields = messages::fields(&name).unwrap_or_else(|| panic!("{name} is missing"));
-            open.extend(fields.iter().filter(|field| field.kind.contains('.')).map(|field| field.kind.clone()));
+            open.extend(
+                fields.iter().filter(|field| field.kind.contains('.')).map(|field| field.kind.clone()),
+            );
         }
         assert!(seen.len() > 2, "{root}");
     }

@@ -13,10 +13,10 @@ use crate::wire::decode::{self, Decoded, MAX_DEPTH};
 /// Reads the first document of a stream, and tells which keys stand twice.
 pub fn read(bytes: &[u8]) -> Result<Decoded, String> {
     // Most of what comes as YAML is JSON, which has a faster reader and is free of YAML's bounds on keys.
-    if bytes.trim_ascii_start().starts_with(b"{") {
-        if let Ok(decoded) = decode::json(bytes) {
-            return Ok(decoded);
-        }
+    if bytes.trim_ascii_start().starts_with(b"{")
+        && let Ok(decoded) = decode::json(bytes)
+    {
+        return Ok(decoded);
     }
     let text = std::str::from_utf8(bytes).map_err(|_| "yaml: invalid leading UTF-8 octet".to_owned())?;
     let mut options = Options::default();
@@ -34,6 +34,12 @@ pub fn read(bytes: &[u8]) -> Result<Decoded, String> {
     }
     Ok(Decoded { value: builder.root.unwrap_or_default(), duplicates: builder.duplicates })
 }
+
+const EXCESSIVE: &str = "yaml: document contains excessive aliasing";
+/// Values in a document that counts as small: half a megabyte of dense text.
+const SMALL: usize = 400_000;
+/// Bytes of text that weigh as much as one value.
+const LONG: usize = 64;
 
 /// A finished value: how many values lie in it, and how deep.
 #[derive(Clone)]
@@ -74,6 +80,8 @@ struct Builder {
     /// Values that stand in the document so far, and those that aliases put beside them.
     taken: usize,
     aliased: usize,
+    /// Values under anchors, kept for an alias to come.
+    kept: usize,
 }
 
 impl Builder {
@@ -81,7 +89,9 @@ impl Builder {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let (value, merges) = scalar(text.as_ref(), style, tag.as_deref())?;
-                self.finish(Node { value, size: 1, height: 0, merges }, anchor)
+                let size = 1 + text.len() / LONG;
+                self.taken = self.taken.saturating_add(size);
+                self.finish(Node { value, size, height: 0, merges }, anchor)
             }
             Event::SequenceStart(_, anchor, _) => self.open(anchor, Filling::List(Vec::new())),
             Event::MappingStart(_, anchor, _) => {
@@ -102,6 +112,7 @@ impl Builder {
         if self.frames.len() >= MAX_DEPTH {
             return Err("yaml: exceeded max depth".to_owned());
         }
+        self.taken = self.taken.saturating_add(1);
         self.frames.push(Frame { anchor, size: 1, height: 1, filling });
         Ok(())
     }
@@ -123,7 +134,7 @@ impl Builder {
         };
         self.aliased = self.aliased.saturating_add(node.size);
         if is_excessive(self.aliased, self.taken.saturating_add(self.aliased)) {
-            return Err("yaml: document contains excessive aliasing".to_owned());
+            return Err(EXCESSIVE.to_owned());
         }
         let node = Node { merges: false, ..node.clone() };
         self.finish(node, 0)
@@ -134,8 +145,11 @@ impl Builder {
         if self.frames.len() + node.height > MAX_DEPTH {
             return Err("yaml: exceeded max depth".to_owned());
         }
-        self.taken += 1;
         if anchor != 0 {
+            self.kept = self.kept.saturating_add(node.size);
+            if self.kept > SMALL {
+                return Err(EXCESSIVE.to_owned());
+            }
             self.anchors.insert(anchor, node.clone());
         }
         let Some(frame) = self.frames.last_mut() else {
@@ -197,7 +211,6 @@ fn enter(path: &mut String, key: &str) {
 /// Whether aliases make up more of a document than an honest one of its size would show. The bounds are
 /// those of the original's parser: almost all of a small document, a tenth of a large one.
 fn is_excessive(aliased: usize, all: usize) -> bool {
-    const SMALL: usize = 400_000;
     const LARGE: usize = 4_000_000;
     let percent = match all {
         ..=SMALL => 99,

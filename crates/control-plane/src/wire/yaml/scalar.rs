@@ -53,11 +53,7 @@ pub(super) fn is_base_sixty(word: &str) -> bool {
     let first = parts
         .next()
         .is_some_and(|part| part.starts_with(|letter: char| letter.is_ascii_digit()) && digits(part));
-    let sixtieth = |part: &str| match part.as_bytes() {
-        [b'0'..=b'9'] => true,
-        [b'0'..=b'5', b'0'..=b'9'] => true,
-        _ => false,
-    };
+    let sixtieth = |part: &str| matches!(part.as_bytes(), [b'0'..=b'9'] | [b'0'..=b'5', b'0'..=b'9']);
     let mut rest = parts.peekable();
     first && rest.peek().is_some() && rest.all(sixtieth) && digits(fraction)
 }

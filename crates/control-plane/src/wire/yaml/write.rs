@@ -13,6 +13,9 @@ const WIDTH: usize = 80;
 /// The longest key that stands before its colon; a longer one gets a line of its own.
 const SIMPLE_KEY: usize = 128;
 
+/// What breaks a line for some reader; a key that holds one gets a line of its own too.
+const BREAKS: [char; 5] = ['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'];
+
 /// Writes a value as one YAML document.
 pub fn to_yaml(value: &Value) -> String {
     let mut writer = Writer::default();
@@ -69,7 +72,7 @@ impl Writer {
         sorted.sort_by(|left, right| natural(left.0, right.0));
         for (index, (key, value)) in sorted.into_iter().enumerate() {
             self.begin(index == 0, indent, place);
-            if key.len() <= SIMPLE_KEY && !key.contains('\n') {
+            if key.len() <= SIMPLE_KEY && !key.contains(BREAKS) {
                 self.key(key);
                 self.put(":");
                 self.node(value, indent, Place::Field);
@@ -104,6 +107,8 @@ impl Writer {
 
     fn key(&mut self, key: &str) {
         match style(key) {
+            // A plain `<<` would merge, not name.
+            Style::Plain if key == "<<" => self.double(key, None),
             Style::Plain => self.put(key),
             Style::Single => self.single(key, None),
             Style::Double | Style::Literal => self.double(key, None),
@@ -218,8 +223,7 @@ enum Style {
 }
 
 fn style(text: &str) -> Style {
-    // A plain `<<` would merge, not name.
-    let resolves = meaning(text) != Meaning::Text || is_base_sixty(text) || text == "<<";
+    let resolves = meaning(text) != Meaning::Text || is_base_sixty(text);
     let odd = text.chars().any(|letter| !is_printable(letter) || matches!(letter, '\u{2028}' | '\u{2029}'));
     let space_before_break = text.contains(" \n");
     if text.contains('\n') {
@@ -288,7 +292,7 @@ fn escaped(letter: char) -> String {
             let code = u32::from(letter);
             return match code {
                 ..=0xFF => format!("\\x{code:02X}"),
-                ..=0xFFFF => format!("\\u{code:04X}"),
+                0x100..=0xFFFF => format!("\\u{code:04X}"),
                 _ => format!("\\U{code:08X}"),
             };
         }
@@ -305,26 +309,39 @@ fn float(value: f64) -> String {
     }
 }
 
-/// The order of keys: letters by themselves, numbers by their size, so that `a2` comes before `a10`.
+/// The order of keys: signs before numbers before letters, and numbers by their size, so that `a2` comes
+/// before `a10`.
 fn natural(left: &str, right: &str) -> Ordering {
-    let (left, right): (Vec<char>, Vec<char>) = (left.chars().collect(), right.chars().collect());
-    let Some(index) = left.iter().zip(&right).position(|(left, right)| left != right) else {
-        return left.len().cmp(&right.len());
-    };
-    let (first, second) = (left[index], right[index]);
-    match (first.is_alphabetic(), second.is_alphabetic()) {
-        (true, true) => return first.cmp(&second),
-        (true, false) => return Ordering::Greater,
-        (false, true) => return Ordering::Less,
-        (false, false) => {}
+    let (mut left, mut right) = (left, right);
+    loop {
+        match (part(&mut left), part(&mut right)) {
+            (None, None) => return Ordering::Equal,
+            (left, right) if left != right => return left.cmp(&right),
+            _ => {}
+        }
     }
-    // A zero inside a number counts as a digit, one before it does not.
-    let digits_before = left[..index].iter().rev().take_while(|letter| letter.is_ascii_digit());
-    let inside = (first == '0' || second == '0') && digits_before.into_iter().any(|digit| *digit != '0');
-    let number = |letters: &[char]| {
-        let digits = letters.iter().map_while(|letter| letter.to_digit(10));
-        let start = (i64::from(inside), index);
-        digits.fold(start, |(sum, end), digit| (sum.wrapping_mul(10).wrapping_add(i64::from(digit)), end + 1))
-    };
-    number(&left[index..]).cmp(&number(&right[index..])).then(first.cmp(&second))
+}
+
+/// A piece of a key that is compared as one.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Part<'a> {
+    Sign(char),
+    /// Digits without leading zeros: how many, which, and how many with the zeros.
+    Number(usize, &'a str, usize),
+    Letter(char),
+}
+
+fn part<'a>(text: &mut &'a str) -> Option<Part<'a>> {
+    let whole: &'a str = text;
+    let letter = whole.chars().next()?;
+    let after = whole.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let length = whole.len() - after.len();
+    if length > 0 {
+        let (digits, rest) = whole.split_at(length);
+        *text = rest;
+        let number = digits.trim_start_matches('0');
+        return Some(Part::Number(number.len(), number, length));
+    }
+    *text = whole.get(letter.len_utf8()..).unwrap_or_default();
+    Some(if letter.is_alphabetic() { Part::Letter(letter) } else { Part::Sign(letter) })
 }

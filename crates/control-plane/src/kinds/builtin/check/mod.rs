@@ -26,7 +26,7 @@ const BAD_LABEL: &str = "a lowercase RFC 1123 label must consist of lower case a
      '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 
 /// Fields that schemas call required but that are judged elsewhere here, or that may well be zero.
-const JUDGED_ELSEWHERE: [&str; 20] = [
+const JUDGED_ELSEWHERE: [&str; 21] = [
     "selector",
     "template",
     "jobTemplate",
@@ -47,6 +47,7 @@ const JUDGED_ELSEWHERE: [&str; 20] = [
     "metadata",
     "involvedObject",
     "provisioner",
+    "limits",
 ];
 
 /// Kinds whose every rule stands here, or elsewhere in the server.
@@ -57,8 +58,13 @@ static QUANTITY: LazyLock<Arc<Schema>> =
 static LABEL: LazyLock<Regex> =
     LazyLock::new(|| Regex::new("^[a-z0-9]([-a-z0-9]*[a-z0-9])?$").expect("a constant pattern"));
 
-/// What is wrong with an object that a client creates, or puts in the place of `old`, after defaults.
-/// Metadata is checked elsewhere, and writes to subresources do not come here. Custom kinds pass.
+/// What is wrong with an object that a client creates, or puts in the place of `old`, after [`default`] and
+/// [`prepare_create`] or [`prepare_update`]. Metadata is checked elsewhere, and writes to subresources do not
+/// come here. Custom kinds pass.
+///
+/// [`default`]: super::default
+/// [`prepare_create`]: super::prepare_create
+/// [`prepare_update`]: super::prepare_update
 pub fn check(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<Cause> {
     let mut causes = Causes::default();
     if !kind.builtin {

@@ -22,7 +22,9 @@ impl Machine {
                 Err(Fault::Spent) => Err(Fault::Spent),
                 answer => Ok(Value::Bool(answer.unwrap_or(true))),
             },
-            (operators::INDEX, [operand, key]) => self.index(&self.eval(operand, scope)?, &self.eval(key, scope)?, false),
+            (operators::INDEX, [operand, key]) => {
+                self.index(&self.eval(operand, scope)?, &self.eval(key, scope)?, false)
+            }
             (operators::OPT_INDEX | operators::OPT_SELECT, [operand, key]) => {
                 self.index(&self.eval(operand, scope)?, &self.eval(key, scope)?, true)
             }
@@ -100,7 +102,8 @@ impl Machine {
 
     fn function(&self, call: &CallExpr, scope: &Scope) -> Answer {
         let name = call.func_name.as_str();
-        let qualified = qualifier(call, |name| scope.find(name).is_some()).map(|prefix| format!("{prefix}.{name}"));
+        let qualified =
+            qualifier(call, |name| scope.find(name).is_some()).map(|prefix| format!("{prefix}.{name}"));
         let target = match (&call.target, &qualified) {
             (Some(target), None) => Some(self.eval(target, scope)?),
             _ => None,
@@ -137,10 +140,16 @@ impl Machine {
             ("type", None, [value]) => Ok(type_of(value)),
             ("optional.none", None, []) => Ok(some(None)),
             ("optional.of", None, [value]) => Ok(some(Some(value.clone()))),
-            ("optional.ofNonZeroValue", None, [value]) => Ok(some(Some(value.clone()).filter(|value| !value.is_zero()))),
-            ("hasValue", Some(value), []) => optional(value).map(|inner| Value::Bool(inner.is_some())).ok_or_else(no_overload),
+            ("optional.ofNonZeroValue", None, [value]) => {
+                Ok(some(Some(value.clone()).filter(|value| !value.is_zero())))
+            }
+            ("hasValue", Some(value), []) => {
+                optional(value).map(|inner| Value::Bool(inner.is_some())).ok_or_else(no_overload)
+            }
             ("value", Some(value), []) => match optional(value) {
-                Some(inner) => inner.cloned().ok_or_else(|| Fault::Failed("optional.none() dereference".into())),
+                Some(inner) => {
+                    inner.cloned().ok_or_else(|| Fault::Failed("optional.none() dereference".into()))
+                }
                 None => Err(no_overload()),
             },
             ("orValue", Some(value), [other]) => match optional(value) {

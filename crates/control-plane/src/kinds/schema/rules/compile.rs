@@ -28,7 +28,8 @@ pub(super) fn tree(schema: Arc<Schema>, path: &str, resource: bool) -> Result<Op
         let root = node(&schema, resource, &place, &mut causes);
         if causes.is_empty() { Ok(root) } else { Err(causes) }
     };
-    let built = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(build).map(std::thread::JoinHandle::join);
+    let built =
+        std::thread::Builder::new().stack_size(STACK_BYTES).spawn(build).map(std::thread::JoinHandle::join);
     match built {
         Ok(Ok(built)) => built,
         Ok(Err(_)) | Err(_) => {
@@ -109,11 +110,14 @@ fn rule(raw: &Value, schema: &Arc<Schema>, resource: bool, place: &Place) -> Res
     let scope = shapes::Scope { schema, resource, optional_old: optional_old == Some(true) };
     match shapes::infer(&expression, &scope) {
         Err(why) => return Err(refused(format!("compilation failed: {why}"))),
-        Ok(shape) if !shape.may_be_bool() => return Err(refused("cel expression must evaluate to a bool".into())),
+        Ok(shape) if !shape.may_be_bool() => {
+            return Err(refused("cel expression must evaluate to a bool".into()));
+        }
         Ok(_) => {}
     }
     if uses_old && let Some(frozen) = &place.frozen {
-        let why = format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {frozen}");
+        let why =
+            format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {frozen}");
         return Err(("rule", source.into(), why));
     }
     if let (false, Some(flag)) = (uses_old, optional_old) {
@@ -147,7 +151,11 @@ fn message_expression(source: &str, scope: &shapes::Scope) -> Result<Option<Expr
     let failed = |why: String| format!("messageExpression compilation failed: {why}");
     let expression = parse(source).map_err(failed)?;
     let shape = shapes::infer(&expression, scope).map_err(failed)?;
-    if shape.may_be_text() { Ok(Some(expression)) } else { Err("messageExpression must evaluate to a string".into()) }
+    if shape.may_be_text() {
+        Ok(Some(expression))
+    } else {
+        Err("messageExpression must evaluate to a string".into())
+    }
 }
 
 /// A rule in a message, with the names the original gives its fields.

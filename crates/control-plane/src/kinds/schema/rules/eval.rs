@@ -125,7 +125,9 @@ impl Machine {
             Expr::Literal(literal) => Ok(constant(literal)),
             Expr::Ident(name) => match scope.find(name) {
                 Some(answer) => answer.clone(),
-                None => type_named(name).ok_or_else(|| Fault::Failed(format!("undeclared reference to '{name}'"))),
+                None => {
+                    type_named(name).ok_or_else(|| Fault::Failed(format!("undeclared reference to '{name}'")))
+                }
             },
             Expr::Select(select) => self.select(select, scope),
             Expr::Call(call) => self.call(call, scope),
@@ -165,7 +167,9 @@ impl Machine {
             };
         }
         let found = match (operand, key) {
-            (Value::Map(map), _) => lookup(map, key).cloned().ok_or_else(|| format!("no such key: {}", shown(key))),
+            (Value::Map(map), _) => {
+                lookup(map, key).cloned().ok_or_else(|| format!("no such key: {}", shown(key)))
+            }
             (Value::List(list), key) => {
                 let place = whole(key).ok_or_else(no_overload)?;
                 let element = usize::try_from(place).ok().and_then(|place| list.get(place));
@@ -277,7 +281,7 @@ pub(super) fn elements(range: &Value) -> Result<Vec<Value>, Fault> {
 
 pub(super) fn sorted(map: &Map) -> Vec<(&Key, &Value)> {
     let mut entries: Vec<_> = map.map.iter().collect();
-    entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+    entries.sort_by_key(|(key, _)| *key);
     entries
 }
 

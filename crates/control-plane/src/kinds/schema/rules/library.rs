@@ -27,7 +27,8 @@ pub(super) fn call(name: &str, target: Option<Value>, arguments: Vec<Value>) -> 
             scope.add_variable_from_value(name.as_str(), value);
             args.push(ident(&name));
         }
-        let call = IdedExpr { id: 0, expr: Expr::Call(CallExpr { func_name: name.to_owned(), target, args }) };
+        let call =
+            IdedExpr { id: 0, expr: Expr::Call(CallExpr { func_name: name.to_owned(), target, args }) };
         Value::resolve(&call, &scope).map_err(|error| told(&error))
     })
 }

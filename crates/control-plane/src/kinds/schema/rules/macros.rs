@@ -84,7 +84,9 @@ impl Machine {
                     Ok(if found.kind == MacroKind::OptMap { some(Some(value)) } else { value })
                 }
             },
-            MacroKind::All | MacroKind::Exists | MacroKind::ExistsOne => self.quantified(found, &range, scope),
+            MacroKind::All | MacroKind::Exists | MacroKind::ExistsOne => {
+                self.quantified(found, &range, scope)
+            }
             MacroKind::TransformList | MacroKind::TransformMap => self.transformed(found, &range, scope),
         }
     }
@@ -162,10 +164,14 @@ impl Machine {
 /// Index and element of a list, key and value of a map.
 fn pairs(range: &Value) -> Result<Vec<(Value, Value)>, Fault> {
     match range {
-        Value::List(list) => {
-            Ok(list.iter().enumerate().map(|(index, value)| (Value::Int(index as i64), value.clone())).collect())
+        Value::List(list) => Ok(list
+            .iter()
+            .enumerate()
+            .map(|(index, value)| (Value::Int(index as i64), value.clone()))
+            .collect()),
+        Value::Map(map) => {
+            Ok(sorted(map).into_iter().map(|(key, value)| (Value::from(key), value.clone())).collect())
         }
-        Value::Map(map) => Ok(sorted(map).into_iter().map(|(key, value)| (Value::from(key), value.clone())).collect()),
         _ => Err(no_overload()),
     }
 }

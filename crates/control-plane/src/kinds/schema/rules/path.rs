@@ -38,7 +38,11 @@ pub(crate) fn field_path(
 fn step(text: &str, brackets: bool) -> Result<(String, &str), &'static str> {
     if let Some(rest) = text.strip_prefix('.') {
         let end = rest.find(['.', '[', ']']).unwrap_or(rest.len());
-        return if end == 0 { Err("unexpected end of JSON path") } else { Ok((rest[..end].into(), &rest[end..])) };
+        return if end == 0 {
+            Err("unexpected end of JSON path")
+        } else {
+            Ok((rest[..end].into(), &rest[end..]))
+        };
     }
     let Some(rest) = text.strip_prefix('[') else { return Err("expected [ or .") };
     if !brackets {

@@ -59,7 +59,9 @@ impl Run {
                 let Some(items) = &node.items else { return };
                 let known = known(node, place.old);
                 for (index, element) in list.iter().enumerate() {
-                    let old = known.as_ref().and_then(|(keys, known)| known.get(&canonical(&identity(element, keys))));
+                    let old = known
+                        .as_ref()
+                        .and_then(|(keys, known)| known.get(&canonical(&identity(element, keys))));
                     let path = format!("{}[{index}]", place.path);
                     self.node(items, &place.below(element, old.copied(), path));
                 }
@@ -75,7 +77,9 @@ impl Run {
                             below.near = None;
                         }
                         self.node(child, &below);
-                    } else if let (Some(child), false) = (&node.additional, node.schema.properties.contains_key(name)) {
+                    } else if let (Some(child), false) =
+                        (&node.additional, node.schema.properties.contains_key(name))
+                    {
                         self.node(child, &place.below(value, old, format!("{}[{name}]", place.path)));
                     }
                 }
@@ -141,7 +145,9 @@ impl Run {
         self.causes.push(match rule.reason.as_str() {
             "FieldValueForbidden" => Cause::forbidden(field, &message),
             "FieldValueRequired" => Cause::required(field, &message),
-            "FieldValueDuplicate" => Cause::of("FieldValueDuplicate", field, format!("Duplicate value{value}")),
+            "FieldValueDuplicate" => {
+                Cause::of("FieldValueDuplicate", field, format!("Duplicate value{value}"))
+            }
             _ => Cause::of("FieldValueInvalid", field, format!("Invalid value{value}: {message}")),
         });
     }
@@ -160,7 +166,8 @@ impl Run {
     fn spent(&mut self, node: &Node, rule: &Rule, place: &Place) {
         self.stopped = true;
         let why = if self.left == 0 {
-            "validation failed due to running out of cost budget, no further validation rules will be run".into()
+            "validation failed due to running out of cost budget, no further validation rules will be run"
+                .into()
         } else {
             format!(
                 "'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to \

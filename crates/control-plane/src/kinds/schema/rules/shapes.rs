@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use kube_cel::cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, LiteralValue, SelectExpr, operators};
+use kube_cel::cel::common::ast::{
+    CallExpr, ComprehensionExpr, EntryExpr, Expr, LiteralValue, SelectExpr, operators,
+};
 use kube_cel::cel::parser::Expression;
 
 use super::calls::{is_binary, qualifier};
@@ -135,7 +137,10 @@ impl Names {
                 if let Some(kind) = operand.scalar() {
                     return Err(format!("type '{kind}' does not support field selection"));
                 }
-                let declared = schema.properties.iter().find(|(field, _)| values::escaped(field).as_deref() == Some(name));
+                let declared = schema
+                    .properties
+                    .iter()
+                    .find(|(field, _)| values::escaped(field).as_deref() == Some(name));
                 match (declared, &schema.additional) {
                     (Some((_, field)), _) => Ok(Shape::Of(field.clone(), field.embedded)),
                     (None, Additional::Map(field)) => Ok(Shape::Of(field.clone(), field.embedded)),
@@ -162,7 +167,8 @@ impl Names {
             return self.macro_call(&found);
         }
         let name = call.func_name.as_str();
-        let qualified = qualifier(call, |name| self.find(name).is_some()).map(|prefix| format!("{prefix}.{name}"));
+        let qualified =
+            qualifier(call, |name| self.find(name).is_some()).map(|prefix| format!("{prefix}.{name}"));
         if let (Some(target), None) = (&call.target, &qualified) {
             self.infer(target)?;
         }
@@ -170,7 +176,9 @@ impl Names {
         match (name, arguments.as_slice()) {
             (operators::INDEX, [operand, _]) => Ok(self.element(operand)),
             (operators::OPT_INDEX | operators::OPT_SELECT, _) => Ok(Shape::Any),
-            (operators::CONDITIONAL, [_, yes, no]) => Ok(if yes.scalar() == no.scalar() { yes.clone() } else { Shape::Any }),
+            (operators::CONDITIONAL, [_, yes, no]) => {
+                Ok(if yes.scalar() == no.scalar() { yes.clone() } else { Shape::Any })
+            }
             (operators::LOGICAL_NOT | operators::LOGICAL_AND | operators::LOGICAL_OR, sides) => {
                 match sides.iter().find(|side| !side.may_be_bool()) {
                     None => Ok(Shape::Scalar("bool")),
@@ -179,7 +187,9 @@ impl Names {
             }
             (operators::NOT_STRICTLY_FALSE, _) => Ok(Shape::Scalar("bool")),
             (operators::NEGATE, [one]) => Ok(one.scalar().map_or(Shape::Any, Shape::Scalar)),
-            (operator, [left, right]) if call.target.is_none() && is_binary(operator) => binary(operator, left, right),
+            (operator, [left, right]) if call.target.is_none() && is_binary(operator) => {
+                binary(operator, left, right)
+            }
             _ => {
                 let full = qualified.as_deref().unwrap_or(name);
                 if native(full) || library::knows(full) { Ok(returned(full)) } else { Err(undeclared(full)) }
@@ -214,7 +224,9 @@ impl Names {
     fn comprehension(&mut self, comprehension: &ComprehensionExpr) -> Result<Shape, String> {
         let range = self.infer(&comprehension.iter_range)?;
         if let Some(kind) = range.scalar() {
-            return Err(format!("expression of type '{kind}' cannot be range of a comprehension (must be list, map, or dynamic)"));
+            return Err(format!(
+                "expression of type '{kind}' cannot be range of a comprehension (must be list, map, or dynamic)"
+            ));
         }
         let is_map = matches!(&range, Shape::Of(schema, _) if schema.kind == Some(Type::Object));
         let element = if is_map { Shape::Scalar("string") } else { self.element(&range) };
@@ -250,16 +262,30 @@ fn binary(operator: &str, left: &Shape, right: &Shape) -> Result<Shape, String> 
     };
     match operator {
         operators::IN => Ok(Shape::Scalar("bool")),
-        operators::ADD | operators::SUBSTRACT | operators::MULTIPLY | operators::DIVIDE | operators::MODULO => {
+        operators::ADD
+        | operators::SUBSTRACT
+        | operators::MULTIPLY
+        | operators::DIVIDE
+        | operators::MODULO => {
             if differ {
                 return Err(unmatched(operator, &[left.clone(), right.clone()]));
             }
             let known = left.scalar().or(right.scalar());
             Ok(known.map_or_else(|| if left.composite() { Shape::Other } else { Shape::Any }, Shape::Scalar))
         }
+        // Numbers of different types have an order, but are never declared equal.
+        operators::LESS | operators::LESS_EQUALS | operators::GREATER | operators::GREATER_EQUALS
+            if numeric(left) && numeric(right) =>
+        {
+            Ok(Shape::Scalar("bool"))
+        }
         _ if differ => Err(unmatched(operator, &[left.clone(), right.clone()])),
         _ => Ok(Shape::Scalar("bool")),
     }
+}
+
+fn numeric(shape: &Shape) -> bool {
+    matches!(shape.scalar(), Some("int" | "uint" | "double"))
 }
 
 fn unmatched(operator: &str, sides: &[Shape]) -> String {
@@ -279,22 +305,35 @@ fn undeclared(name: &str) -> String {
 
 /// Functions that are ours and not the library's.
 fn native(name: &str) -> bool {
-    matches!(name, "type" | "dyn" | "size" | "contains" | "startsWith" | "endsWith" | "matches" | "hasValue" | "value" | "or" | "orValue")
-        || name.starts_with("optional.")
+    matches!(
+        name,
+        "type"
+            | "dyn"
+            | "size"
+            | "contains"
+            | "startsWith"
+            | "endsWith"
+            | "matches"
+            | "hasValue"
+            | "value"
+            | "or"
+            | "orValue"
+    ) || name.starts_with("optional.")
 }
 
 /// The type a function gives, for those that rules end with most.
 fn returned(name: &str) -> Shape {
     match name {
         "size" | "int" | "indexOf" | "lastIndexOf" | "compareTo" => Shape::Scalar("int"),
-        "string" | "format" | "lowerAscii" | "upperAscii" | "trim" | "replace" | "substring" | "join" | "charAt" => {
-            Shape::Scalar("string")
-        }
+        "string" | "format" | "lowerAscii" | "upperAscii" | "trim" | "replace" | "substring" | "join"
+        | "charAt" => Shape::Scalar("string"),
         "double" => Shape::Scalar("double"),
         "uint" => Shape::Scalar("uint"),
-        "contains" | "startsWith" | "endsWith" | "matches" | "hasValue" | "isSorted" | "isURL" | "isIP" | "isCIDR"
-        | "isQuantity" | "isSemver" => Shape::Scalar("bool"),
-        "duration" | "timestamp" | "quantity" | "url" | "ip" | "cidr" | "semver" | "split" | "type" => Shape::Other,
+        "contains" | "startsWith" | "endsWith" | "matches" | "hasValue" | "isSorted" | "isURL" | "isIP"
+        | "isCIDR" | "isQuantity" | "isSemver" => Shape::Scalar("bool"),
+        "duration" | "timestamp" | "quantity" | "url" | "ip" | "cidr" | "semver" | "split" | "type" => {
+            Shape::Other
+        }
         _ => Shape::Any,
     }
 }
@@ -315,9 +354,12 @@ pub(super) fn depth(expression: &Expression) -> usize {
             break;
         }
         match &here.expr {
-            Expr::Call(call) => open.extend(call.target.as_deref().into_iter().chain(&call.args).map(|one| (one, depth + 1))),
+            Expr::Call(call) => {
+                open.extend(call.target.as_deref().into_iter().chain(&call.args).map(|one| (one, depth + 1)))
+            }
             Expr::Comprehension(inner) => {
-                let parts = [&inner.iter_range, &inner.accu_init, &inner.loop_cond, &inner.loop_step, &inner.result];
+                let parts =
+                    [&inner.iter_range, &inner.accu_init, &inner.loop_cond, &inner.loop_step, &inner.result];
                 open.extend(parts.map(|part| (part, depth + 1)));
             }
             Expr::List(list) => open.extend(list.elements.iter().map(|one| (one, depth + 1))),

@@ -35,19 +35,25 @@ fn at(json: &Json, schema: &Schema, resource: bool, depth: usize) -> Value {
             let none = Schema::default();
             let items = schema.items.as_deref().unwrap_or(&none);
             let embedded = items.embedded;
-            Value::List(Arc::new(list.iter().map(|element| at(element, items, embedded, depth + 1)).collect()))
+            Value::List(Arc::new(
+                list.iter().map(|element| at(element, items, embedded, depth + 1)).collect(),
+            ))
         }
         Json::Object(map) => {
             let mut fields: HashMap<Key, Value> = HashMap::new();
             for (name, field) in map {
                 let (key, value) = match (schema.properties.get(name), &schema.additional) {
                     _ if resource && name == "metadata" => (name.clone(), metadata(field)),
-                    _ if resource && matches!(name.as_str(), "apiVersion" | "kind") => (name.clone(), plain(field)),
+                    _ if resource && matches!(name.as_str(), "apiVersion" | "kind") => {
+                        (name.clone(), plain(field))
+                    }
                     (Some(child), _) => match escaped(name) {
                         Some(key) => (key, at(field, child, child.embedded, depth + 1)),
                         None => continue,
                     },
-                    (None, Additional::Map(child)) => (name.clone(), at(field, child, child.embedded, depth + 1)),
+                    (None, Additional::Map(child)) => {
+                        (name.clone(), at(field, child, child.embedded, depth + 1))
+                    }
                     (None, Additional::Any | Additional::Closed) => continue,
                 };
                 fields.insert(Key::String(Arc::new(key)), value);
@@ -67,13 +73,15 @@ pub(super) fn text(text: &str) -> Value {
 
 /// Of the metadata rules see the name alone: the rest belongs to the server.
 fn metadata(json: &Json) -> Value {
-    let visible = ["name", "generateName"].into_iter().filter_map(|name| Some((name, json.get(name)?.as_str()?)));
+    let visible =
+        ["name", "generateName"].into_iter().filter_map(|name| Some((name, json.get(name)?.as_str()?)));
     let fields = visible.map(|(name, value)| (Key::String(Arc::new(name.to_owned())), text(value)));
     Value::Map(Map { map: Arc::new(fields.collect()) })
 }
 
 fn string(value: &str, schema: &Schema) -> Value {
-    let format = schema.checks.as_ref().and_then(|checks| checks.format.as_deref()).filter(|_| !schema.int_or_string);
+    let format =
+        schema.checks.as_ref().and_then(|checks| checks.format.as_deref()).filter(|_| !schema.int_or_string);
     let special = match format {
         Some("date-time" | "datetime") => library::call("timestamp", None, vec![text(value)]).ok(),
         Some("date") => library::call("timestamp", None, vec![text(&format!("{value}T00:00:00Z"))]).ok(),
@@ -87,8 +95,27 @@ fn string(value: &str, schema: &Schema) -> Value {
 /// A field's name as rules write it; `None` for a name no rule can write.
 pub(super) fn escaped(name: &str) -> Option<String> {
     const RESERVED: [&str; 21] = [
-        "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import",
-        "let", "loop", "package", "namespace", "return", "var", "void", "while",
+        "true",
+        "false",
+        "null",
+        "in",
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "for",
+        "function",
+        "if",
+        "import",
+        "let",
+        "loop",
+        "package",
+        "namespace",
+        "return",
+        "var",
+        "void",
+        "while",
     ];
     if RESERVED.contains(&name) {
         return Some(format!("__{name}__"));
