@@ -53,9 +53,10 @@ gen: ## Write the generated files under deploy/
 	@scripts/ensure cc
 	$(XTASK) gen
 
-bench: ## Measure; prints the tables of docs/benchmarks.md
+bench: ## Measure; prints the table of docs/benchmarks.md
 	@scripts/ensure cc
-	cargo bench --locked --package terrace
+	cargo build --release --locked --package terrace
+	cargo bench --locked --package control-plane --bench plane
 
 fuzz: ## Run every fuzz target for a bounded time (SECONDS_EACH=60)
 	@scripts/ensure cc cargo-fuzz
