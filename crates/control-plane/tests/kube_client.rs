@@ -17,7 +17,7 @@ use serde_json::json;
 
 async fn house() -> (ControlPlane, Client) {
     let plane = ControlPlane::start().await.expect("starts");
-    let client = Client::new(plane.service(), "default");
+    let client = plane.client();
     (plane, client)
 }
 
@@ -105,4 +105,15 @@ async fn a_new_kind_is_discovered_and_used_without_its_type() {
     assert_eq!((told.data["status"]["phase"].as_str(), told.metadata.generation), (Some("Ready"), Some(1)));
     let red = widgets.list(&ListParams::default().fields("spec.color=red")).await.expect("is listed");
     assert_eq!(red.items.len(), 1);
+}
+
+/// The example of docs/control-plane.md.
+#[tokio::test]
+async fn a_config_map_is_kept() -> Result<(), Box<dyn std::error::Error>> {
+    let client = ControlPlane::start().await?.client();
+    let maps: Api<ConfigMap> = Api::namespaced(client, "default");
+    let map = serde_json::from_value(json!({ "metadata": { "name": "settings" }, "data": { "a": "1" } }))?;
+    maps.create(&PostParams::default(), &map).await?;
+    assert!(maps.get("settings").await?.data.is_some());
+    Ok(())
 }
