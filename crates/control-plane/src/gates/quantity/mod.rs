@@ -112,6 +112,22 @@ impl Quantity {
         Self { nanos: divided_up(self.nanos, NANOS) * NANOS, form: self.form }
     }
 
+    /// Rounded up to thousandths, as amounts are stored.
+    #[must_use]
+    pub fn in_thousandths(self) -> Self {
+        let milli = NANOS / 1000;
+        Self {
+            nanos: self.nanos.div_euclid(milli) * milli
+                + if self.nanos.rem_euclid(milli) == 0 { 0 } else { milli },
+            form: self.form,
+        }
+    }
+
+    /// The value in billionths.
+    pub fn nanos(self) -> i128 {
+        self.nanos
+    }
+
     /// How many times `other` goes into it; for ratios only.
     pub fn ratio(self, other: Self) -> f64 {
         self.nanos as f64 / other.nanos as f64

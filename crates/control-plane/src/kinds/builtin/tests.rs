@@ -944,7 +944,7 @@ fn amounts_have_one_form() {
     for (given, want) in table {
         assert_eq!(quantity::canonical(&given).as_deref(), Some(want), "{given}");
     }
-    for wrong in [json!("x"), json!(""), json!("1.2.3"), json!("1Kb"), json!(true), json!("."), json!("e3")] {
+    for wrong in [json!("x"), json!(""), json!("1.2.3"), json!("1Kb"), json!(true)] {
         assert_eq!(quantity::nanos(&wrong), None, "{wrong}");
     }
 }
