@@ -12,7 +12,9 @@ pub fn blank(kind: &Kind) -> Value {
     }
     let template = || json!({ "metadata": {}, "spec": { "containers": [] } });
     let spec = match kind.kind.as_str() {
-        "Event" => return json!({ "involvedObject": {}, "source": {}, "regarding": {}, "deprecatedSource": {} }),
+        "Event" => {
+            return json!({ "involvedObject": {}, "source": {}, "regarding": {}, "deprecatedSource": {} });
+        }
         "RoleBinding" | "ClusterRoleBinding" => return json!({ "roleRef": {} }),
         "PodTemplate" => return json!({ "template": template() }),
         "Pod" => json!({ "containers": [] }),
