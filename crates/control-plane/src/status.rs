@@ -92,12 +92,19 @@ pub struct Status {
     pub message: String,
     /// `details`: name, group, kind, uid, causes, retryAfterSeconds; absent when `None`.
     pub details: Option<Map<String, Value>>,
+    /// What the client is told beside the refusal, in `Warning` headers.
+    pub warnings: Vec<String>,
 }
 
 impl Status {
     /// A refusal without details.
     pub fn new(code: StatusCode, reason: Reason, message: impl Into<String>) -> Self {
-        Self { code, reason, message: message.into(), details: None }
+        Self { code, reason, message: message.into(), details: None, warnings: Vec::new() }
+    }
+    /// The same refusal, with warnings beside it.
+    pub fn warned(mut self, warnings: &[String]) -> Self {
+        self.warnings.extend_from_slice(warnings);
+        self
     }
     /// 400: the request itself makes no sense.
     pub fn bad_request(message: impl Into<String>) -> Self {

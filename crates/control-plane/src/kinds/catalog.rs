@@ -32,10 +32,13 @@ impl Entry {
             "events" => "v1".to_owned(),
             _ => kind.api_version(),
         };
+        let deprecation = (kind.storage.as_ref() == "endpoints").then(|| {
+            "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice".to_owned()
+        });
         Self {
             kind: Arc::new(kind),
             raw_schema: None,
-            deprecation: None,
+            deprecation,
             stored_as,
             typed: OnceLock::new(),
             rules: OnceLock::new(),

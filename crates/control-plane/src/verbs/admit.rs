@@ -24,9 +24,7 @@ pub(crate) fn shape(call: &Call, object: &mut Value, duplicates: &[String]) -> R
             }
         }
         unknown = schema::prune(&schema, object);
-        if !kind.builtin {
-            unknown.extend(prune_metadata(call, object)?);
-        }
+        unknown.extend(prune_metadata(call, object)?);
         unknown.retain(|path| !path.starts_with("metadata.managedFields"));
         schema::default(&schema, object);
     }
@@ -41,7 +39,7 @@ pub(crate) fn shape(call: &Call, object: &mut Value, duplicates: &[String]) -> R
     Ok(warnings)
 }
 
-/// The metadata of a custom resource has the same shape as everybody's, whatever its schema says.
+/// Metadata has the same shape everywhere, whatever the schema of a custom resource says.
 fn prune_metadata(call: &Call, object: &mut Value) -> Result<Vec<String>, Status> {
     let meta = builtin::object_meta();
     let Some(metadata) = object.get_mut("metadata") else { return Ok(Vec::new()) };
@@ -164,11 +162,13 @@ pub(crate) fn admit_new(server: &Server, call: &Call, object: &mut Value) -> Res
     match kind.storage.as_ref() {
         "pods" => {
             service_account(server, namespace, object)?;
+            priority(server, object)?;
+            tolerations(object);
             limit_ranges(server, call, object)?;
         }
         "persistentvolumeclaims" => limit_ranges(server, call, object)?,
         "limitranges" => limits::complete(object),
-        "services" => crate::verbs::pod::cluster_address(server, object)?,
+        "services" => crate::verbs::service::allocate(server, object)?,
         DEFINITIONS => established(server, call, object),
         _ => {}
     }
@@ -206,6 +206,54 @@ fn service_account(server: &Server, namespace: &str, pod: &mut Value) -> Result<
     spec["serviceAccountName"] = json!(account);
     spec["serviceAccount"] = json!(account);
     Ok(())
+}
+
+/// How important a pod is: what its class says, or the class that is everybody's, or nothing special.
+fn priority(server: &Server, pod: &mut Value) -> Result<(), Status> {
+    let named = pod["spec"]["priorityClassName"].as_str().unwrap_or_default().to_owned();
+    let classes = server.objects("priorityclasses.scheduling.k8s.io", None);
+    let class = match named.as_str() {
+        "" => classes.iter().find(|class| class["globalDefault"] == true),
+        _ => classes.iter().find(|class| class["metadata"]["name"] == named),
+    };
+    let system = [("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000)];
+    let value = match class {
+        Some(class) => class["value"].clone(),
+        None if named.is_empty() => json!(0),
+        None => match system.iter().find(|(name, _)| *name == named) {
+            Some((_, value)) => json!(value),
+            None => {
+                let name = pod["metadata"]["name"].as_str().unwrap_or_default();
+                let why = format!("no PriorityClass with name {named} was found");
+                return Err(Status::forbidden("", "pods", name, &why));
+            }
+        },
+    };
+    let policy = class.and_then(|class| class["preemptionPolicy"].as_str()).unwrap_or("PreemptLowerPriority");
+    let spec = &mut pod["spec"];
+    if let Some(class) = class.filter(|_| named.is_empty()) {
+        spec["priorityClassName"] = class["metadata"]["name"].clone();
+    }
+    spec["priority"] = value;
+    spec["preemptionPolicy"] = json!(policy);
+    Ok(())
+}
+
+/// A pod stays five minutes on a node that is not heard of, unless it says otherwise.
+fn tolerations(pod: &mut Value) {
+    let given = pod["spec"]["tolerations"].as_array().cloned().unwrap_or_default();
+    let bears = |key: &str| {
+        given.iter().any(|one| {
+            let says = |field: &str, value: &str| one[field].as_str().unwrap_or_default() == value;
+            (says("key", key) || says("key", "")) && (says("effect", "NoExecute") || says("effect", ""))
+        })
+    };
+    let missing = ["not-ready", "unreachable"].map(|word| format!("node.kubernetes.io/{word}"));
+    let missing = missing.iter().filter(|key| !bears(key)).map(
+        |key| json!({ "key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300 }),
+    );
+    let all: Vec<Value> = given.iter().cloned().chain(missing).collect();
+    pod["spec"]["tolerations"] = json!(all);
 }
 
 fn limit_ranges(server: &Server, call: &Call, object: &mut Value) -> Result<(), Status> {

@@ -65,8 +65,9 @@ pub(super) fn admitted(
         None => tracked(call, &object),
     };
     builtin::prepare_create(kind, &mut object);
-    admit::admit_new(server, call, &mut object)?;
-    admit::judge(server, call, &object, None)?;
+    admit::admit_new(server, call, &mut object)
+        .and_then(|()| admit::judge(server, call, &object, None))
+        .map_err(|status| status.warned(&warnings))?;
     if let Some(fields) = fields {
         object["metadata"]["managedFields"] = fields;
     }

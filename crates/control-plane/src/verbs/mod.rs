@@ -12,6 +12,7 @@ mod patch;
 mod pod;
 mod review;
 mod scale;
+mod service;
 mod token;
 pub(crate) mod update;
 mod watch;
@@ -119,8 +120,9 @@ pub(crate) fn verb_of(method: &Method, path: &ResourcePath, query: &Query) -> &'
         Method::PATCH => "patch",
         Method::DELETE if one => "delete",
         Method::DELETE => "deletecollection",
-        _ if query.watch || path.watch => "watch",
+        _ if path.watch => "watch",
         _ if one => "get",
+        _ if query.watch => "watch",
         _ => "list",
     }
 }
@@ -129,6 +131,9 @@ pub(crate) fn verb_of(method: &Method, path: &ResourcePath, query: &Query) -> &'
 pub(crate) async fn run(server: &Arc<Server>, verb: &str, call: Call) -> Result<Answer, Status> {
     if !call.path.subresource.is_empty() {
         return subresource(server, verb, call).await;
+    }
+    if matches!(verb, "update" | "patch") && call.path.name.is_empty() {
+        return Err(method_not_allowed());
     }
     match verb {
         _ if !call.entry.kind.verbs.contains(&verb) => Err(method_not_allowed()),

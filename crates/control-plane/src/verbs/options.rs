@@ -23,7 +23,8 @@ pub(crate) fn version(text: Option<&str>) -> Result<Option<u64>, Status> {
 
 /// Refuses a version that has not happened yet.
 pub(crate) fn not_from_the_future(server: &Server, text: Option<&str>) -> Result<Option<u64>, Status> {
-    let asked = version(text)?;
+    let asked = version(text)
+        .map_err(|status| Status::bad_request(format!("invalid resource version: {}", status.message)))?;
     let current = server.store.revision();
     match asked {
         Some(asked) if asked > current => Err(too_large(asked, current)),
@@ -149,7 +150,7 @@ fn place(kind: &Kind, field: &str) -> Result<Place, Status> {
         };
         return Ok(Place::At(format!("/{}", path.replace('.', "/"))));
     }
-    let what = if kind.builtin && kind.group.is_empty() {
+    let what = if kind.builtin && kind.selectable.is_empty() {
         format!("{field:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
     } else {
         format!("field label not supported: {field}")

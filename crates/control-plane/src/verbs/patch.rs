@@ -31,6 +31,27 @@ pub(super) async fn run(server: &Arc<Server>, call: &Call, part: Part) -> Result
     }
 }
 
+/// Whether the call lays a patch over the object that is there.
+pub(super) fn is_merged(call: &Call) -> bool {
+    matches!(decode::media(&call.content_type), Media::JsonPatch | Media::MergePatch | Media::StrategicPatch)
+}
+
+/// What is said where a patch makes something that cannot be read: the fault is the patch's.
+pub(super) fn unreadable(call: &Call, patched: &Value, status: Status) -> Status {
+    let Some((_, why)) = status.message.split_once(" cannot be handled as a ") else { return status };
+    let why = why.split_once(": ").map_or(why, |(_, why)| why);
+    let value = match decode::media(&call.content_type) {
+        Media::StrategicPatch => String::from_utf8_lossy(&call.body).into_owned(),
+        _ => patched.to_string(),
+    };
+    let cause = crate::status::Cause::invalid("patch", &Value::from(value), why);
+    let mut refused = Status::invalid("", "", "", vec![cause]);
+    if let Some(details) = &mut refused.details {
+        details.retain(|key, _| key == "causes");
+    }
+    refused
+}
+
 fn unsupported(message: &str) -> Status {
     Status::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, Reason::UnsupportedMediaType, message)
 }
@@ -77,9 +98,21 @@ fn same_identity(call: &Call, object: &Value) -> Result<(), Status> {
             kind.kind
         )));
     }
-    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+    if kind.namespaced && text("namespace") != call.path.namespace {
+        return Err(Status::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ));
+    }
+    let name = text("name");
     if name == call.path.name {
         return Ok(());
+    }
+    if name.is_empty() {
+        return Err(Status::bad_request(format!(
+            "the name of the object ({} based on URL) was undeterminable: name must be provided",
+            call.path.name
+        )));
     }
     Err(Status::bad_request(format!(
         "the name of the object ({name}) does not match the name on the URL ({})",

@@ -1,6 +1,5 @@
-//! What clients do to pods beside writing them, and the addresses of services.
+//! What clients do to pods beside writing them.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use http::StatusCode;
@@ -56,27 +55,4 @@ pub(super) async fn evict(server: &Arc<Server>, call: &Call) -> Result<Answer, S
     let done =
         json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201 });
     Ok(Answer::created(Content::Other(done)))
-}
-
-/// Gives a service its address: one of the loopback network, so that it can be reached on one machine.
-/// Headless and external services have none.
-pub(crate) fn cluster_address(server: &Server, service: &mut Value) -> Result<(), Status> {
-    let spec = &mut service["spec"];
-    if spec["type"] == "ExternalName" || spec["clusterIP"].as_str().is_some_and(|address| !address.is_empty())
-    {
-        return Ok(());
-    }
-    let taken: HashSet<String> = server
-        .objects("services", None)
-        .iter()
-        .filter_map(|other| other["spec"]["clusterIP"].as_str().map(str::to_owned))
-        .collect();
-    let free = (0..=255u8).flat_map(|high| (1..=254u8).map(move |low| format!("127.96.{high}.{low}")));
-    let address = free.skip(1).find(|address| !taken.contains(address));
-    let Some(address) = address else {
-        return Err(Status::internal("no address is left for another service: 127.96.0.0/16 is used up"));
-    };
-    spec["clusterIPs"] = json!([address]);
-    spec["clusterIP"] = json!(address);
-    Ok(())
 }

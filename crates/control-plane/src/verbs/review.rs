@@ -13,7 +13,11 @@ pub(super) fn is_review(kind: &Kind) -> bool {
 
 pub(super) fn run(server: &Server, call: &Call) -> Result<Answer, Status> {
     call.query.check_write("CreateOptions", false)?;
-    let request = body::object(call)?.value;
+    let mut request = body::object(call)?.value;
+    // The path says where a review without a namespace is asked.
+    if call.entry.kind.namespaced && request["metadata"]["namespace"].is_null() {
+        request["metadata"]["namespace"] = call.path.namespace.clone().into();
+    }
     let policy = server.policy();
     let judge = |user: &User, asked: &Attributes<'_>| policy.allows(user, asked);
     let answer = match call.entry.kind.kind.as_str() {

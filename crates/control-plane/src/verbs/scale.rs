@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::update::{self, Next, Part};
 use super::{Answer, Call, Content, body, method_not_allowed};
 use crate::kinds::{ScalePaths, table};
-use crate::merge;
+use crate::merge::{self, ApplyError, Manager};
 use crate::server::Server;
 use crate::status::{Cause, Status};
 use crate::wire::decode::{self, Media};
@@ -27,15 +27,44 @@ pub(super) async fn run(server: &Arc<Server>, verb: &str, call: &Call) -> Result
         "patch" => {
             let media = decode::media(&call.content_type);
             call.query.check_write("PatchOptions", matches!(media, Media::ApplyPatch))?;
-            let patch = match media {
-                Media::ApplyPatch => body::yaml_document(&call.entry.kind, &call.body)?.value,
-                _ => body::json_document(&call.entry.kind, &call.body)?.value,
-            };
+            if media == Media::ApplyPatch {
+                return apply(server, call, &paths).await;
+            }
+            let patch = body::json_document(&call.entry.kind, &call.body)?.value;
             let make = |scale: &Value| patched(&media, scale, &patch);
             change(server, call, &paths, &make).await
         }
         _ => Err(method_not_allowed()),
     }
+}
+
+/// An applied Scale claims the replica count of the object itself, against all who own it.
+async fn apply(server: &Arc<Server>, call: &Call, paths: &ScalePaths) -> Result<Answer, Status> {
+    let kind = &call.entry.kind;
+    let scale = body::yaml_document(kind, &call.body)?.value;
+    let version = kind.api_version();
+    let mut config = json!({
+        "apiVersion": version, "kind": kind.kind, "metadata": { "name": call.path.name },
+    });
+    if !scale["spec"]["replicas"].is_null() {
+        set(&mut config, &paths.spec, json!(replicas(call, &scale)?));
+    }
+    let by = Manager { name: call.manager(), api_version: &version, subresource: "scale", now: call.now };
+    let force = call.query.force.unwrap_or(false);
+    let next = |old: &Value| {
+        let object = merge::apply(Some(old), &config, call.entry.typed().as_deref(), &by, force);
+        let object = object.map_err(|error| match error {
+            ApplyError::Conflicts(mut found) => {
+                // Everybody is shown as if they had written a Scale.
+                found.iter_mut().for_each(|one| one.api_version = "autoscaling/v1".into());
+                merge::conflict_status(&kind.group, &kind.plural, &call.path.name, &found)
+            }
+            ApplyError::Typed(why) => Status::unclassified(why),
+            ApplyError::Malformed(why) => Status::bad_request(why),
+        })?;
+        Ok(Next { object, duplicates: Vec::new(), tracked: true })
+    };
+    answered(call, paths, update::change(server, call, Part::Scale, &next).await?)
 }
 
 fn patched(media: &Media, scale: &Value, patch: &Value) -> Result<Value, Status> {
@@ -66,7 +95,11 @@ async fn change(
         set(&mut object, &paths.spec, json!(replicas));
         Ok(Next { object, duplicates: Vec::new(), tracked: false })
     };
-    let answer = update::change(server, call, Part::Scale, &next).await?;
+    answered(call, paths, update::change(server, call, Part::Scale, &next).await?)
+}
+
+/// The Scale of the object that was written.
+fn answered(call: &Call, paths: &ScalePaths, answer: Answer) -> Result<Answer, Status> {
     let object = match &answer.content {
         Content::Stored(stored) => stored.value(),
         Content::Object(object) => object.clone(),

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::{Answer, Call, Content, admit, body};
+use super::{Answer, Call, Content, admit, body, patch};
 use crate::kinds::builtin;
 use crate::merge::{self, Manager};
 use crate::server::{MODIFIED, Server, refused};
-use crate::status::Status;
+use crate::status::{Cause, Status};
 use crate::store::{Change, CommitError, Draft, Expect, Stored, Write};
 use crate::wire::form;
 
@@ -37,6 +37,9 @@ impl Part {
     }
 }
 
+/// Built-in kinds that, like custom ones, are not replaced blindly.
+const BOUND: [&str; 3] = ["leases", "poddisruptionbudgets", "customresourcedefinitions"];
+
 /// How often a write that named no version is tried again when somebody was faster.
 const TRIES: usize = 64;
 
@@ -45,9 +48,23 @@ pub(super) async fn run(server: &Arc<Server>, call: &Call, part: Part) -> Result
     let read = body::object(call)?;
     check_place(call, &read.value)?;
     let make = |_old: &Value| {
+        versioned(call, &read.value)?;
         Ok(Next { object: read.value.clone(), duplicates: read.duplicates.clone(), tracked: false })
     };
     change(server, call, part, &make).await
+}
+
+/// A custom resource is only replaced by who says which version they saw.
+fn versioned(call: &Call, object: &Value) -> Result<(), Status> {
+    let kind = &call.entry.kind;
+    let seen = object["metadata"]["resourceVersion"].as_str().unwrap_or_default();
+    let free = kind.builtin && !BOUND.contains(&kind.plural.as_str());
+    if free || !seen.is_empty() {
+        return Ok(());
+    }
+    let why = "must be specified for an update";
+    let cause = Cause::invalid("metadata.resourceVersion", &json!(0), why);
+    Err(Status::invalid(&kind.group, &kind.plural, &call.path.name, vec![cause]))
 }
 
 fn check_place(call: &Call, object: &Value) -> Result<(), Status> {
@@ -145,7 +162,11 @@ fn settled(
     if let Some(fields) = &mut fields {
         builtin::canonical_fields(fields);
     }
-    let warnings = admit::shape(call, &mut new, &next.duplicates)?;
+    let given = patch::is_merged(call).then(|| new.clone());
+    let warnings = admit::shape(call, &mut new, &next.duplicates).map_err(|status| match &given {
+        Some(given) => patch::unreadable(call, given, status),
+        None => status,
+    })?;
     keep_metadata(&mut new, old);
     confine(call, part, &mut new, old);
     if kind.storage.as_ref() == crate::server::DEFINITIONS && part == Part::Main {
@@ -172,9 +193,12 @@ fn settled(
             Manager { name: call.manager(), api_version: &version, subresource: part.word(), now: call.now };
         merge::track(Some(old), &mut new, call.entry.typed().as_deref(), &by);
     }
+    if kind.storage.as_ref() == "services" && part == Part::Main {
+        super::service::allocate(server, &mut new).map_err(|status| status.warned(&warnings))?;
+    }
     // What changes nothing breaks no rule that was not broken before.
     if new != *old {
-        judge(server, call, part, &new, old)?;
+        judge(server, call, part, &new, old).map_err(|status| status.warned(&warnings))?;
     }
     Ok((new, warnings))
 }

@@ -42,7 +42,7 @@ pub(super) fn run(server: &Arc<Server>, call: Call) -> Result<Answer, Status> {
             pending.extend(page.items.iter().map(|stored| form.event("ADDED", stored, server.now())));
         }
         if query.initial_events == Some(true) && query.bookmarks {
-            pending.push_back(bookmark(&call, page.revision, true));
+            pending.push_back(bookmark(&form, page.revision, true));
         }
         page.revision
     } else {
@@ -67,7 +67,6 @@ pub(super) fn run(server: &Arc<Server>, call: Call) -> Result<Answer, Status> {
         watcher,
         bookmarks: query.bookmarks,
         ends: Instant::now() + Duration::from_secs(seconds),
-        call,
     };
     let chunks =
         stream::unfold(state, |mut state| async move { state.next().await.map(|chunk| (chunk, state)) });
@@ -90,7 +89,6 @@ fn current(server: &Server, call: &Call, selection: &Selection) -> store::Page {
 /// One open watch.
 struct Watch {
     server: Arc<Server>,
-    call: Call,
     selection: Selection,
     form: Form,
     pending: VecDeque<Bytes>,
@@ -122,7 +120,7 @@ impl Watch {
                 () = tokio::time::sleep_until(wake) => {
                     if self.bookmarks {
                         let position = watcher.position();
-                        self.pending.push_back(bookmark(&self.call, position, false));
+                        self.pending.push_back(bookmark(&self.form, position, false));
                     }
                     if wake == self.ends {
                         self.watcher = None;
@@ -171,14 +169,12 @@ impl Watch {
     }
 }
 
-fn bookmark(call: &Call, revision: u64, initial_end: bool) -> Bytes {
-    let kind = &call.entry.kind;
+fn bookmark(form: &Form, revision: u64, initial_end: bool) -> Bytes {
     let mut metadata = json!({ "resourceVersion": revision.to_string() });
     if initial_end {
         metadata["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
     }
-    let object = json!({ "kind": kind.kind, "apiVersion": kind.api_version(), "metadata": metadata });
-    line(&json!({ "type": "BOOKMARK", "object": object }))
+    line(&json!({ "type": "BOOKMARK", "object": form.bookmark(metadata) }))
 }
 
 fn gone(after: u64, compacted: Compacted) -> Bytes {

@@ -1,6 +1,7 @@
 //! The form a client wants objects in: whole, as a table, or as metadata alone; JSON or YAML.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::{Bytes, BytesMut};
 use futures::stream;
@@ -23,6 +24,8 @@ pub(crate) struct Form {
     include: Include,
     entry: Arc<Entry>,
     version: String,
+    /// Whether a watch has told the columns of its table: it tells them once.
+    headed: Arc<AtomicBool>,
 }
 
 /// Size of the pieces a long list is written in: large enough to be cheap, small enough not to be held twice.
@@ -39,7 +42,7 @@ impl Form {
             other => return Err(Status::bad_request(format!("unrecognized includeObject value: {other:?}"))),
         };
         let version = call.entry.kind.api_version();
-        Ok(Self { accepts, include, entry: call.entry.clone(), version })
+        Ok(Self { accepts, include, entry: call.entry.clone(), version, headed: Arc::default() })
     }
 
     /// The `Content-Type` of the answer.
@@ -115,8 +118,21 @@ impl Form {
     /// One watch event of an object in its stored version.
     pub(crate) fn event_value(&self, word: &str, mut value: Value, now: Timestamp) -> Bytes {
         self.convert(&mut value);
-        let object = self.shaped(value, now);
+        let mut object = self.shaped(value, now);
+        if matches!(self.accepts.shape, Shape::Table) && self.headed.swap(true, Ordering::Relaxed) {
+            object["columnDefinitions"] = Value::Null;
+        }
         format!("{}\n", json!({ "type": word, "object": object })).into()
+    }
+
+    /// The object of a bookmark: nothing but a place in time, of the kind that the events are of.
+    pub(crate) fn bookmark(&self, metadata: Value) -> Value {
+        match self.accepts.shape {
+            Shape::PartialObjectMetadata | Shape::PartialObjectMetadataList => {
+                table::partial_metadata(&json!({ "metadata": metadata }))
+            }
+            _ => json!({ "kind": self.entry.kind.kind, "apiVersion": self.version, "metadata": metadata }),
+        }
     }
 
     /// A list: short ones at once, long ones piece by piece.

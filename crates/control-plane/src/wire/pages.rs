@@ -33,7 +33,9 @@ pub(super) fn answer(
     match words.as_slice() {
         [] => Ok(json_page(&discovery::root(&kinds(server)))),
         ["version"] => Ok(json_page(&version())),
-        ["healthz" | "livez" | "readyz", ..] => Ok(health(server, &words, query)),
+        ["healthz" | "livez" | "readyz"] | ["healthz" | "livez" | "readyz", "ping" | "etcd" | "store"] => {
+            Ok(health(server, &words, query))
+        }
         ["metrics"] => {
             Ok(page_of("text/plain; version=0.0.4; charset=utf-8", server.metrics.text(&server.store).into()))
         }
@@ -71,8 +73,17 @@ fn version() -> Value {
     json!({
         "major": VERSION.0, "minor": VERSION.1, "gitVersion": VERSION.2, "gitCommit": "", "gitTreeState": "clean",
         "buildDate": "1970-01-01T00:00:00Z", "goVersion": "rust", "compiler": "rustc",
-        "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
+        "platform": format!("{}/{}", std::env::consts::OS, architecture()),
     })
+}
+
+/// The processor, by the names that images are tagged with.
+fn architecture() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    }
 }
 
 fn kinds(server: &Server) -> Vec<Arc<Kind>> {

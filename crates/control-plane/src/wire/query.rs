@@ -46,14 +46,14 @@ impl Query {
         match key {
             "labelSelector" => self.label_selector = value,
             "fieldSelector" => self.field_selector = value,
-            "limit" => self.limit = Some(number(key, &value)? as usize).filter(|limit| *limit > 0),
+            "limit" => self.limit = Some(number(&value)? as usize).filter(|limit| *limit > 0),
             "continue" => self.continue_token = value,
             "resourceVersion" => self.resource_version = Some(value).filter(|v| !v.is_empty()),
             "resourceVersionMatch" => self.version_match = Some(value).filter(|v| !v.is_empty()),
             "watch" => self.watch = truth(&value),
             "allowWatchBookmarks" => self.bookmarks = truth(&value),
             "sendInitialEvents" => self.initial_events = Some(truth(&value)),
-            "timeoutSeconds" => self.timeout_seconds = Some(number(key, &value)?),
+            "timeoutSeconds" => self.timeout_seconds = Some(number(&value)?),
             "dryRun" => self.dry_run.push(value),
             "fieldManager" => self.field_manager = value,
             "fieldValidation" => self.field_validation = value,
@@ -108,14 +108,16 @@ impl Query {
         if self.initial_events.is_some() {
             if !self.watch {
                 causes.push(Cause::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
-            }
-            if matching != Some("NotOlderThan") {
+            } else if matching != Some("NotOlderThan") {
                 let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
                 causes.push(Cause::forbidden(field, why));
             }
         } else if let Some(word) = matching {
             if self.watch {
-                causes.push(Cause::forbidden(field, "resourceVersionMatch is forbidden for watch"));
+                causes.push(Cause::forbidden(
+                    field,
+                    "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+                ));
             } else if self.resource_version.is_none() {
                 causes.push(Cause::forbidden(
                     field,
@@ -148,8 +150,8 @@ fn truth(value: &str) -> bool {
     !matches!(value, "false" | "0")
 }
 
-fn number(key: &str, value: &str) -> Result<u64, Status> {
-    value
-        .parse()
-        .map_err(|_| Status::bad_request(format!("invalid value for {key}: {value:?} is not a number")))
+/// A count; what is below zero counts as none.
+fn number(value: &str) -> Result<u64, Status> {
+    let parsed = value.parse::<i64>().map(|count| u64::try_from(count).unwrap_or(0));
+    parsed.map_err(|_| Status::bad_request(format!("strconv.ParseInt: parsing {value:?}: invalid syntax")))
 }

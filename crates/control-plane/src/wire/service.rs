@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::StreamExt;
 use http::header::{ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, USER_AGENT};
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, Limited, StreamBody};
 use hyper::body::Frame;
@@ -22,6 +22,7 @@ use super::path::{self, ResourcePath, Target};
 use super::query::Query;
 use crate::gates::impersonation;
 use crate::gates::rbac::{self, Attributes, User};
+use crate::gates::selector::FieldSelector;
 use crate::server::Server;
 use crate::status::{Reason, Status};
 use crate::verbs::{self, Answer, Call, Content};
@@ -34,6 +35,9 @@ const BODY_LIMIT: usize = 3 * 1024 * 1024;
 
 /// How long a client may take for its body.
 const BODY_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Methods that mean something to objects; the original knows no `HEAD` of them.
+const METHODS: [Method; 5] = [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
 
 /// Who a request comes from, when the transport already knows: a client certificate, or a caller in this process.
 #[derive(Clone, Debug)]
@@ -110,8 +114,11 @@ impl ApiService {
             Target::Resource(path) => {
                 let verb = verbs::verb_of(&parts.method, &path, &query);
                 *seen = verb;
-                let user = self.impersonated(parts, user, &attributes(verb, &path))?;
-                self.allowed(&user, &attributes(verb, &path))?;
+                let single = single(verb, &query);
+                let asked =
+                    Attributes { name: single.as_deref().unwrap_or(&path.name), ..attributes(verb, &path) };
+                let user = self.impersonated(parts, user, &asked)?;
+                self.allowed(&user, &asked)?;
                 self.resource(parts, body, Asked { user, verb, path, query }).await
             }
         }
@@ -129,7 +136,8 @@ impl ApiService {
             let (scheme, token) = text.split_once(' ')?;
             scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
         });
-        let Some(token) = token else { return Err(Status::unauthorized()) };
+        // What is not a token says nothing about who asks.
+        let Some(token) = token else { return Ok(User::anonymous()) };
         self.server.authenticate(token, &[]).map(|(user, _)| user).map_err(|_| Status::unauthorized())
     }
 
@@ -172,6 +180,9 @@ impl ApiService {
             return Ok(pages::not_found());
         };
         scope(entry.kind.namespaced, &path)?;
+        if !METHODS.contains(&parts.method) {
+            return Err(verbs::method_not_allowed());
+        }
         let body = whole(body).await?;
         let text = |name| {
             parts.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default()
@@ -220,6 +231,16 @@ fn attributes<'a>(verb: &'a str, path: &'a ResourcePath) -> Attributes<'a> {
         name: &path.name,
         path: None,
     }
+}
+
+/// The one object that a list or a watch can only be about: rights to it by name are enough.
+fn single(verb: &str, query: &Query) -> Option<String> {
+    if !matches!(verb, "list" | "watch") {
+        return None;
+    }
+    let selector = FieldSelector::parse(&query.field_selector).ok()?;
+    let term = selector.terms().iter().find(|term| term.equal && term.field == "metadata.name")?;
+    Some(term.value.clone()).filter(|name| !name.is_empty())
 }
 
 fn page_attributes<'a>(verb: &'a str, page: &'a str) -> Attributes<'a> {
@@ -283,13 +304,17 @@ fn written(server: &Server, form: &Form, answer: Answer) -> Response<Body> {
     if let Ok(value) = HeaderValue::from_str(&kind) {
         response.headers_mut().insert(CONTENT_TYPE, value);
     }
-    for warning in answer.warnings {
+    warn(&mut response, &answer.warnings);
+    response
+}
+
+fn warn(response: &mut Response<Body>, warnings: &[String]) {
+    for warning in warnings {
         let quoted = warning.replace('\\', "\\\\").replace('"', "\\\"");
         if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{quoted}\"")) {
             response.headers_mut().append("warning", value);
         }
     }
-    response
 }
 
 /// A body that is known to its end.
@@ -311,5 +336,6 @@ pub(super) fn refusal(status: &Status) -> Response<Body> {
     if let Some(seconds) = body["details"]["retryAfterSeconds"].as_u64() {
         headers.insert("retry-after", HeaderValue::from(seconds));
     }
+    warn(&mut response, &status.warnings);
     response
 }

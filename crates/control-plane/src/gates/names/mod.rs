@@ -25,7 +25,7 @@ impl NameRule {
     pub fn of(group: &str, plural: &str) -> Self {
         match (group, plural) {
             ("", "namespaces") | ("apps", "statefulsets") => Self::DnsLabel,
-            ("", "services") => Self::Dns1035,
+            ("", "services") => Self::DnsLabel,
             ("rbac.authorization.k8s.io", _) => Self::PathSegment,
             _ => Self::DnsSubdomain,
         }

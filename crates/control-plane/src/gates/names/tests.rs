@@ -76,7 +76,7 @@ fn a_generated_name_may_end_in_a_dash() {
 fn each_kind_has_its_rule() {
     assert_eq!(NameRule::of("", "namespaces"), NameRule::DnsLabel);
     assert_eq!(NameRule::of("apps", "statefulsets"), NameRule::DnsLabel);
-    assert_eq!(NameRule::of("", "services"), NameRule::Dns1035);
+    assert_eq!(NameRule::of("", "services"), NameRule::DnsLabel);
     assert_eq!(NameRule::of("rbac.authorization.k8s.io", "clusterroles"), NameRule::PathSegment);
     assert_eq!(NameRule::of("demo.io", "widgets"), NameRule::DnsSubdomain);
 }

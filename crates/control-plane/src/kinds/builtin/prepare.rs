@@ -230,12 +230,19 @@ fn select_own_pods(map: &mut Fields) {
     if uid.is_empty() || at(&job, &["spec", "manualSelector"]) == Some(&Value::Bool(true)) {
         return;
     }
-    let spec = ensure(map, "spec");
-    let labels = ensure(ensure(ensure(spec, "template"), "metadata"), "labels");
-    for (key, value) in [("controller-uid", uid), ("job-name", name)] {
-        labels.entry(format!("batch.kubernetes.io/{key}")).or_insert_with(|| json!(value));
-        labels.entry(key).or_insert_with(|| json!(value));
+    // A Job that was given no labels wears those of its pods.
+    let alike = at(&job, &["metadata", "labels"]) == at(&job, &["spec", "template", "metadata", "labels"]);
+    let mark = |labels: &mut Fields| {
+        for (key, value) in [("controller-uid", uid), ("job-name", name)] {
+            labels.entry(format!("batch.kubernetes.io/{key}")).or_insert_with(|| json!(value));
+            labels.entry(key).or_insert_with(|| json!(value));
+        }
+    };
+    if alike {
+        mark(ensure(ensure(map, "metadata"), "labels"));
     }
+    let spec = ensure(map, "spec");
+    mark(ensure(ensure(ensure(spec, "template"), "metadata"), "labels"));
     let selector = ensure(ensure(spec, "selector"), "matchLabels");
     selector.entry("batch.kubernetes.io/controller-uid").or_insert_with(|| json!(uid));
 }
@@ -247,13 +254,30 @@ fn keep_allocated(new: &mut Value, old: &Value) {
     if !has_address(kind) || !has_address(text(old, &["spec", "type"])) {
         return;
     }
-    let open = matches!(kind, "NodePort" | "LoadBalancer");
+    let opens = |kind: &str| matches!(kind, "NodePort" | "LoadBalancer");
+    let open = opens(kind);
+    let closing = !open && opens(text(old, &["spec", "type"]));
     let same =
         |left: &Value, right: &Value| left["port"] == right["port"] && left["protocol"] == right["protocol"];
     let Some(spec) = new.get_mut("spec").and_then(Value::as_object_mut) else { return };
-    for key in ["clusterIP", "clusterIPs"] {
+    for key in ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
         if let Some(given) = at(old, &["spec", key]) {
             fill(spec, key, given.clone());
+        }
+    }
+    if closing {
+        for key in ["externalTrafficPolicy", "allocateLoadBalancerNodePorts", "healthCheckNodePort"] {
+            if spec.get(key) == at(old, &["spec", key]) {
+                spec.shift_remove(key);
+            }
+        }
+        for port in super::fields::each(spec, "ports") {
+            let given = list(old, &["spec", "ports"])
+                .iter()
+                .any(|old| Some(&old["nodePort"]) == port.get("nodePort"));
+            if given {
+                port.shift_remove("nodePort");
+            }
         }
     }
     let ports = spec.get_mut("ports").and_then(Value::as_array_mut).filter(|_| open);

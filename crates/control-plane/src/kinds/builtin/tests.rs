@@ -253,7 +253,6 @@ fn defaults_are_the_originals() {
             json!({ "spec": { "ports": [{ "port": 80 }] } }),
             json!({ "spec": {
             "type": "ClusterIP", "sessionAffinity": "None", "internalTrafficPolicy": "Cluster",
-            "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack",
             "ports": [{ "port": 80, "protocol": "TCP", "targetPort": 80 }] } }),
         ),
         (
@@ -355,11 +354,14 @@ fn new_objects_are_refused_with_the_originals_sentences() {
     let table: Vec<(&str, &str, &str, Value, &[&str])> = vec![
         ("a good deployment", "apps/v1", "Deployment", good.clone(), &[]),
         (
-            "a selector is needed",
+            "a selector is needed, and nothing fits one that is not there",
             "apps/v1",
             "Deployment",
             edited(|d| d["spec"]["selector"] = Value::Null),
-            &["spec.selector: Required value"],
+            &[
+                "spec.selector: Required value",
+                "spec.template.metadata.labels: Invalid value: {\"a\":\"b\"}: `selector` does not match template `labels`",
+            ],
         ),
         (
             "labels must match",
@@ -550,7 +552,7 @@ fn new_objects_are_refused_with_the_originals_sentences() {
             "networking.k8s.io/v1",
             "Ingress",
             json!({ "spec": {} }),
-            &["spec: Invalid value: []: either `defaultBackend` or `rules` must be specified"],
+            &["spec: Invalid value: null: either `defaultBackend` or `rules` must be specified"],
         ),
         (
             "paths say how they match",

@@ -205,7 +205,8 @@ impl Attempt<'_> {
         if let Some(mut entry) = entries.take(&owner) {
             entry.fields = entry.fields.difference(&untracked());
             // As in the original, a manager that changes nothing keeps its time, or stays without one.
-            if !walk::same(&self.base, &seen) {
+            // The original keeps the owners of a scale apart from their times.
+            if !walk::same(&self.base, &seen) && self.by.subresource != "scale" {
                 entry.time = self.by.time();
             }
             if !entry.fields.is_empty() {

@@ -25,6 +25,9 @@ const BAD_LABEL: &str = "a lowercase RFC 1123 label must consist of lower case a
      and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is \
      '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 
+/// Finalizers that belong to no domain.
+const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
+
 /// Fields that schemas call required but that are judged elsewhere here, or that may well be zero.
 const JUDGED_ELSEWHERE: [&str; 21] = [
     "selector",
@@ -70,6 +73,7 @@ pub fn check(kind: &Kind, object: &Value, old: Option<&Value>) -> Vec<Cause> {
     if !kind.builtin {
         return causes.list;
     }
+    causes.finalizers(kind, object, old);
     match (kind.group.as_str(), kind.kind.as_str()) {
         ("", "Pod") => pod::pod(&mut causes, object, old),
         ("", "Namespace") => causes.label("metadata.name", at(object, &["metadata", "name"])),
@@ -127,6 +131,22 @@ struct Causes {
 }
 
 impl Causes {
+    /// A finalizer of a built-in kind names who takes it away again, by a domain.
+    fn finalizers(&mut self, kind: &Kind, object: &Value, old: Option<&Value>) {
+        if kind.kind == "CustomResourceDefinition" {
+            return;
+        }
+        let before = old.map(|old| list(old, &["metadata", "finalizers"])).unwrap_or_default();
+        for (place, name) in list(object, &["metadata", "finalizers"]).iter().enumerate() {
+            let text = name.as_str().unwrap_or_default();
+            let known = text.contains('/') || STANDARD_FINALIZERS.contains(&text);
+            if !known && !before.contains(name) {
+                let why = "name is neither a standard finalizer name nor is it fully qualified";
+                self.invalid(format!("metadata.finalizers[{place}]"), name, why);
+            }
+        }
+    }
+
     /// Adds a cause once: two rules may find the same fault.
     fn add(&mut self, cause: Cause) {
         if !self.list.contains(&cause) {
@@ -179,6 +199,26 @@ impl Causes {
     fn port(&mut self, field: impl Into<String>, value: &Value) {
         if !value.as_i64().is_some_and(|number| (1..=65535).contains(&number)) {
             self.invalid(field, value, BAD_PORT);
+        }
+    }
+
+    /// Adds a cause if the text is no name of a port.
+    fn port_name(&mut self, field: impl Into<String>, value: &Value) {
+        let name = value.as_str().unwrap_or_default();
+        let field = field.into();
+        let known = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        if name.len() > 15 {
+            self.invalid(field.clone(), value, "must be no more than 15 characters");
+        }
+        if !name.bytes().all(known) {
+            self.invalid(
+                field.clone(),
+                value,
+                "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)",
+            );
+        }
+        if !name.bytes().any(|byte| byte.is_ascii_lowercase()) {
+            self.invalid(field, value, "must contain at least one letter (a-z)");
         }
     }
 

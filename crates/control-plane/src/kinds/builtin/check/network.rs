@@ -41,8 +41,10 @@ pub(super) fn service(causes: &mut Causes, object: &Value, old: Option<&Value>) 
         }
         causes.port(format!("{path}.port"), port.get("port").unwrap_or(&json!(0)));
         causes.one_of(format!("{path}.protocol"), port.get("protocol"), &PROTOCOLS);
-        if let Some(target) = port.get("targetPort").filter(|target| target.is_i64()) {
-            causes.port(format!("{path}.targetPort"), target);
+        match port.get("targetPort") {
+            Some(target) if target.is_i64() => causes.port(format!("{path}.targetPort"), target),
+            Some(target) => causes.port_name(format!("{path}.targetPort"), target),
+            None => {}
         }
         if kind == "ClusterIP" && port["nodePort"].as_i64().unwrap_or(0) != 0 {
             let why = "may not be used when `type` is 'ClusterIP'";
@@ -71,7 +73,7 @@ pub(super) fn ingress(causes: &mut Causes, object: &Value) {
     match at(spec, &["defaultBackend"]) {
         Some(target) => backend(causes, target, "spec.defaultBackend"),
         None if rules.is_empty() => {
-            causes.invalid("spec", &json!([]), "either `defaultBackend` or `rules` must be specified");
+            causes.invalid("spec", &Value::Null, "either `defaultBackend` or `rules` must be specified");
         }
         None => {}
     }

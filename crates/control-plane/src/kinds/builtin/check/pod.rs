@@ -9,6 +9,9 @@ use crate::kinds::builtin::fields::{at, list, text};
 use crate::status::Cause;
 
 const POLICIES: [&str; 3] = ["Always", "OnFailure", "Never"];
+const PULLS: [&str; 3] = ["Always", "IfNotPresent", "Never"];
+const NAME_POLICIES: [&str; 4] = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
+const HANDLERS: [&str; 4] = ["exec", "httpGet", "tcpSocket", "grpc"];
 const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 const BAD_VARIABLE: &str =
     "a valid environment variable name must consist only of printable ASCII characters other than '='";
@@ -71,6 +74,8 @@ pub(super) fn pod_spec(causes: &mut Causes, spec: &Value, path: &str, more: &[St
             ports(causes, container, &path);
             variables(causes, container, &path);
             mounts(causes, container, &path, &volumes);
+            causes.one_of(format!("{path}.imagePullPolicy"), at(container, &["imagePullPolicy"]), &PULLS);
+            probes(causes, container, &path);
             resources(causes, container, &path);
             if !text(container, &["name"]).is_empty() && !names.insert(text(container, &["name"])) {
                 causes.add(Cause::duplicate(format!("{path}.name"), &container["name"]));
@@ -78,6 +83,7 @@ pub(super) fn pod_spec(causes: &mut Causes, spec: &Value, path: &str, more: &[St
         }
     }
     causes.one_of(format!("{path}.restartPolicy"), at(spec, &["restartPolicy"]), &POLICIES);
+    causes.one_of(format!("{path}.dnsPolicy"), at(spec, &["dnsPolicy"]), &NAME_POLICIES);
 }
 
 fn ports(causes: &mut Causes, container: &Value, path: &str) {
@@ -111,6 +117,31 @@ fn variables(causes: &mut Causes, container: &Value, path: &str) {
             let why = "may not be specified when `value` is not empty";
             causes.invalid(format!("{path}.valueFrom"), &json!(""), why);
         }
+    }
+}
+
+fn probes(causes: &mut Causes, container: &Value, path: &str) {
+    for name in ["livenessProbe", "readinessProbe", "startupProbe"] {
+        let Some(probe) = at(container, &[name]) else { continue };
+        let path = format!("{path}.{name}");
+        if HANDLERS.iter().all(|handler| at(probe, &[handler]).is_none()) {
+            causes.add(Cause::required(path.clone(), "must specify a handler type"));
+        }
+        for handler in ["httpGet", "tcpSocket"] {
+            match at(probe, &[handler, "port"]) {
+                Some(port) if port.is_i64() => causes.port(format!("{path}.{handler}.port"), port),
+                Some(port) => causes.port_name(format!("{path}.{handler}.port"), port),
+                None => {}
+            }
+        }
+        let numbers = [
+            "initialDelaySeconds",
+            "timeoutSeconds",
+            "periodSeconds",
+            "successThreshold",
+            "failureThreshold",
+        ];
+        causes.not_negative(probe, &numbers, &path);
     }
 }
 

@@ -170,8 +170,6 @@ fn service(map: &mut Fields) {
     }
     if !named {
         fill(spec, "internalTrafficPolicy", "Cluster");
-        fill(spec, "ipFamilies", json!(["IPv4"]));
-        fill(spec, "ipFamilyPolicy", "SingleStack");
     }
     if says(spec, "type", "LoadBalancer") {
         fill(spec, "allocateLoadBalancerNodePorts", true);
