@@ -137,7 +137,7 @@ async fn every_bad_request_gets_its_code_and_reason() {
             r#"{"metadata":{"name":"there","resourceVersion":"1"}}"#,
             "409 Conflict",
         ),
-        ("a version that is no number", Method::GET, "CONFIGS?resourceVersion=abc", "", "", "500"),
+        ("a version that is no number", Method::GET, "CONFIGS?resourceVersion=abc", "", "", "400 BadRequest"),
         ("a version of the future", Method::GET, "CONFIGS?resourceVersion=99999999", "", "", "504 Timeout"),
         (
             "a label selector nobody can read",
