@@ -6,7 +6,6 @@ SHELL := bash
 
 # Where the Python environment and the built tools live; CI points it outside the clone.
 export TERRACE_CACHE_DIR ?= $(CURDIR)/.cache
-export CARGO_DENY_VERSION := 0.20.2
 
 XTASK := cargo run --quiet --locked --package xtask --
 # Options for `terrace up`: make up ARGS="--port 7443"
@@ -54,13 +53,19 @@ gen: ## Write the generated files under deploy/
 	@scripts/ensure cc
 	$(XTASK) gen
 
-bench: ## Measure; prints the tables of docs/benchmarks.md
+bench: ## Measure; prints the table of docs/benchmarks.md
 	@scripts/ensure cc
-	cargo bench --locked --package terrace
+	cargo build --release --locked --package terrace
+	cargo bench --locked --package control-plane --bench plane
 
 fuzz: ## Run every fuzz target for a bounded time (SECONDS_EACH=60)
-	@scripts/ensure cc
-	TERRACE_FUZZ_SECONDS=$(SECONDS_EACH) cargo test --release --locked --package control-plane --test fuzz -- --nocapture
+	@scripts/ensure cc cargo-fuzz
+	@PATH="$$PATH:$(TERRACE_CACHE_DIR)/tools/bin"; cd crates/control-plane; \
+	for target in patch schema selector; do \
+		mkdir -p "$(TERRACE_CACHE_DIR)/corpus/$$target"; \
+		cargo +nightly fuzz run --target-dir "$(TERRACE_CACHE_DIR)/fuzz" $$target \
+			"$(TERRACE_CACHE_DIR)/corpus/$$target" fuzz/seeds/$$target -- -max_total_time=$(SECONDS_EACH) -max_len=4096; \
+	done
 
 clean: ## Remove what was built or downloaded here
 	cargo clean

@@ -8,7 +8,6 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio::net::TcpListener;
-use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::gates::bootstrap;
@@ -55,7 +54,6 @@ pub enum OpenError {
 /// A running control plane. Its loops run until [`ControlPlane::close`].
 pub struct ControlPlane {
     server: Arc<Server>,
-    stop: CancellationToken,
     tasks: TaskTracker,
 }
 
@@ -80,10 +78,9 @@ impl ControlPlane {
         let server = Arc::new(Server::new(store, authority, tokens, config.logs));
         furnish(&server).await.map_err(OpenError::Bootstrap)?;
         server.ready.store(true, Ordering::Release);
-        let stop = CancellationToken::new();
         let tasks = TaskTracker::new();
-        tasks.spawn(crate::loops::run(server.clone(), stop.clone()));
-        Ok(Self { server, stop, tasks })
+        tasks.spawn(crate::loops::run(server.clone(), server.stopping.clone()));
+        Ok(Self { server, tasks })
     }
 
     /// The API as a service in this process. Its requests act as the administrator unless they say otherwise.
@@ -107,7 +104,7 @@ impl ControlPlane {
     pub fn serve(&self, listener: TcpListener, names: &[String]) -> Result<(), OpenError> {
         let issued = self.server.authority.server(names, self.server.now())?;
         let tls = certificates::server_config(self.server.authority.certificate(), &issued)?;
-        self.tasks.spawn(listen::serve(listener, tls, self.guarded_service(), self.stop.clone()));
+        self.tasks.spawn(listen::serve(listener, tls, self.guarded_service(), self.server.stopping.clone()));
         Ok(())
     }
 
@@ -122,9 +119,15 @@ impl ControlPlane {
         self.kubeconfig(address, "terrace-admin", &[MASTERS])
     }
 
+    /// Forgets the past: watches that resume from before now get 410 Gone, so that a client's way of taking it can
+    /// be tested.
+    pub fn compact(&self) {
+        self.server.store.compact(self.server.store.revision());
+    }
+
     /// Stops serving, lets the loops end, and closes the store.
     pub async fn close(&self) {
-        self.stop.cancel();
+        self.server.stopping.cancel();
         self.tasks.close();
         // A loop waits at most for one write; what hangs longer must not hold up the end.
         let _ = tokio::time::timeout(Duration::from_secs(3), self.tasks.wait()).await;

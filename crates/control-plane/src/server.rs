@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use jiff::Timestamp;
 use parking_lot::{Mutex, RwLock};
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use crate::gates::rbac::{Policy, User};
 use crate::identity::authority::Authority;
@@ -34,6 +35,8 @@ pub(crate) struct Server {
     /// Serializes creations in namespaces that have a quota, so that two cannot both be the last one.
     pub quota: tokio::sync::Mutex<()>,
     pub ready: AtomicBool,
+    /// Cancelled when the server stops: what would go on for ever ends then.
+    pub stopping: CancellationToken,
     pub documents: Documents,
     catalog: RwLock<Arc<Catalog>>,
     refreshing: Mutex<()>,
@@ -50,6 +53,7 @@ impl Server {
             logs,
             quota: tokio::sync::Mutex::new(()),
             ready: AtomicBool::new(false),
+            stopping: CancellationToken::new(),
             documents: Documents::default(),
             catalog: RwLock::new(Arc::default()),
             refreshing: Mutex::new(()),
@@ -130,7 +134,7 @@ impl Server {
 
     pub(crate) fn refresh_catalog(&self) {
         let _one_at_a_time = self.refreshing.lock();
-        let definitions = self.objects(DEFINITIONS, None);
+        let definitions = self.stored(DEFINITIONS, None);
         let next = Arc::new(self.catalog().next(&definitions));
         *self.catalog.write() = next;
         self.documents.forget();

@@ -3,34 +3,98 @@
 use anyhow::{Context, bail};
 use bytes::Bytes;
 use control_plane::ControlPlane;
-use http::{Method, Request};
+use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
+use serde_json::Value;
 use tower::ServiceExt;
 
-/// Applies every definition, ours and those of the kinds that local drivers fulfil. Returns how many.
-pub(crate) async fn definitions(plane: &ControlPlane) -> anyhow::Result<usize> {
-    let mut count = 0;
-    for definition in api::crds().into_iter().chain(api::foreign_crds()) {
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+/// Every definition, ours and those of the kinds that local drivers fulfil, by name. Takes a while to make.
+pub(crate) fn wanted() -> Vec<(String, Value)> {
+    let all = api::crds().into_iter().chain(api::foreign_crds());
+    all.map(|definition| {
         let name = definition.metadata.name.clone().unwrap_or_default();
-        let body = serde_json::to_vec(&definition)?;
-        apply(plane, &name, body.into()).await.with_context(|| format!("cannot install {name}"))?;
-        count += 1;
+        // A definition is plain data: it always has a JSON form.
+        (name, serde_json::to_value(&definition).unwrap_or_default())
+    })
+    .collect()
+}
+
+/// Applies definitions. Returns how many there are.
+pub(crate) async fn definitions(plane: &ControlPlane, wanted: Vec<(String, Value)>) -> anyhow::Result<usize> {
+    let mut tasks = tokio::task::JoinSet::new();
+    for (name, wanted) in wanted {
+        let service = plane.service();
+        tasks.spawn(async move {
+            let installed = install(service, &name, &wanted).await;
+            installed.with_context(|| format!("cannot install {name}"))
+        });
+    }
+    let count = tasks.len();
+    while let Some(installed) = tasks.join_next().await {
+        installed??;
     }
     Ok(count)
 }
 
-async fn apply(plane: &ControlPlane, name: &str, body: Bytes) -> anyhow::Result<()> {
-    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    let request = Request::builder()
-        .method(Method::PATCH)
-        .uri(format!("{path}/{name}?fieldManager=terrace&force=true"))
-        .header(http::header::CONTENT_TYPE, "application/apply-patch+yaml")
-        .body(Full::new(body))?;
-    let response = plane.service().oneshot(request).await.unwrap_or_else(|never| match never {});
-    if response.status().is_success() {
+/// Applies one definition, unless what lies there already says all of it.
+async fn install(service: control_plane::wire::ApiService, name: &str, wanted: &Value) -> anyhow::Result<()> {
+    let read = Request::get(format!("{DEFINITIONS}/{name}")).body(Full::default())?;
+    let (code, body) = ask(service.clone(), read).await;
+    if code.is_success() && serde_json::from_slice::<Value>(&body).is_ok_and(|there| says(&there, wanted)) {
         return Ok(());
     }
-    let bytes =
-        response.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-    bail!("the control plane refused it: {}", String::from_utf8_lossy(&bytes))
+    let apply = Request::builder()
+        .method(Method::PATCH)
+        .uri(format!("{DEFINITIONS}/{name}?fieldManager=terrace&force=true"))
+        .header(http::header::CONTENT_TYPE, "application/apply-patch+yaml")
+        .body(Full::new(Bytes::from(wanted.to_string())))?;
+    let (code, body) = ask(service, apply).await;
+    if code.is_success() {
+        return Ok(());
+    }
+    bail!("the control plane refused it: {}", String::from_utf8_lossy(&body))
+}
+
+async fn ask(service: control_plane::wire::ApiService, request: Request<Full<Bytes>>) -> (StatusCode, Bytes) {
+    let response = service.oneshot(request).await.unwrap_or_else(|never| match never {});
+    let code = response.status();
+    let body = response.into_body().collect().await.map(http_body_util::Collected::to_bytes);
+    (code, body.unwrap_or_default())
+}
+
+/// Whether an object holds everything that is wanted of it; what the server added does not matter.
+fn says(there: &Value, wanted: &Value) -> bool {
+    match (there, wanted) {
+        (Value::Object(there), Value::Object(wanted)) => wanted
+            .iter()
+            .all(|(key, value)| value.is_null() || there.get(key).is_some_and(|t| says(t, value))),
+        (Value::Array(there), Value::Array(wanted)) => {
+            there.len() == wanted.len() && there.iter().zip(wanted).all(|(t, w)| says(t, w))
+        }
+        _ => there == wanted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::says;
+
+    #[test]
+    fn an_object_says_what_is_wanted_when_nothing_of_it_is_missing_or_different() {
+        let table = [
+            ("the same", json!({ "a": 1 }), json!({ "a": 1 }), true),
+            ("more than wanted", json!({ "a": 1, "b": 2 }), json!({ "a": 1 }), true),
+            ("less than wanted", json!({}), json!({ "a": 1 }), false),
+            ("something else", json!({ "a": { "b": 1 } }), json!({ "a": { "b": 2 } }), false),
+            ("a list with more in it", json!([1, 2]), json!([1]), false),
+            ("a wish for nothing", json!({}), json!({ "a": null }), true),
+        ];
+        for (what, there, wanted, want) in table {
+            assert_eq!(says(&there, &wanted), want, "{what}");
+        }
+    }
 }

@@ -30,7 +30,7 @@ $ manifest bed <<'EOF'
 > metadata: {name: bed}
 > data: {north: tulips}
 > EOF
-> kubectl -n garden diff -f bed.yaml | grep '^[-+] '
+> kubectl -n garden diff -f bed.yaml | grep '^[-+]  [a-z]*: [a-z]*$'
 -  north: roses
 -  south: herbs
 +  north: tulips
@@ -126,6 +126,7 @@ $ kubectl -n garden apply -f - <<'EOF'
 Error from server (BadRequest): error when creating "STDIN": ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: unknown field "dota"
 [exit 1]
 
+@ kubectl >= 1.24
 $ kubectl -n garden apply -f - <<'EOF'
 > apiVersion: example.com/v1
 > kind: Nothing

@@ -16,6 +16,7 @@ No LimitRange resource.
 $ kubectl -n office create configmap settings --from-literal=color=blue
 configmap/settings created
 
+@ kubectl >= 1.23
 $ kubectl -n office describe configmap settings
 Name:   settings
 Namespace:   office
@@ -32,6 +33,20 @@ blue
 BinaryData
 ====
 
+Events:  <none>
+
+@ kubectl < 1.23
+$ kubectl -n office describe configmap settings
+Name:   settings
+Namespace:   office
+Labels:   <none>
+Annotations:  <none>
+
+Data
+====
+color:
+----
+blue
 Events:  <none>
 
 $ kubectl -n office create secret generic door --from-literal=code=1234
@@ -96,7 +111,7 @@ $ kubectl apply -f - <<'EOF'
 > EOF
 deployment.apps/web created
 
-$ kubectl -n office describe deployment web | grep -v '^ *\(Node-Selectors\|Tolerations\):'
+$ kubectl -n office describe deployment web | grep -v '^ *\(Node-Selectors\|Tolerations\|Environment\|OldReplicaSets\|NewReplicaSet\):'
 Name:   web
 Namespace:   office
 CreationTimestamp:   <time>
@@ -114,7 +129,6 @@ Pod Template:
     Image:   web:1
     Port:   8080/TCP
     Host Port:   0/TCP
-    Environment:   <none>
     Mounts:   <none>
   Volumes:   <none>
 Events:   <none>

@@ -17,10 +17,12 @@ $ kubectl -n sewing get configmap cloth -o jsonpath='{.data}'
 $ kubectl -n sewing patch configmap cloth --type json -p '[{"op":"test","path":"/data/color","value":"red"},{"op":"add","path":"/data/size","value":"4"}]'
 configmap/cloth patched
 
+@ kubectl >= 1.24
 $ kubectl -n sewing patch configmap cloth --type json -p '[{"op":"test","path":"/data/color","value":"blue"},{"op":"remove","path":"/data/size"}]'
 The request is invalid: the server rejected our request due to an error in our request
 [exit 1]
 
+@ kubectl >= 1.24
 $ kubectl -n sewing patch configmap cloth --type json -p '[{"op":"remove","path":"/data/none"}]'
 The request is invalid: the server rejected our request due to an error in our request
 [exit 1]

@@ -31,7 +31,7 @@ $ kubectl -n watched get configmap second --watch-only --output-watch-events > s
 > kubectl -n watched delete configmap second
 > until_true grep DELETED seen
 > kill $watcher; wait $watcher 2>/dev/null
-> sort -u seen
+> cut -d' ' -f1 seen | sort -u
 configmap "second" deleted
 DELETED
 EVENT

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::custom;
 use super::schema::{Rules, Schema, Type};
 use super::{Kind, builtin};
+use crate::store::Stored;
 
 /// One served kind with what is needed to judge its objects.
 #[derive(Debug)]
@@ -74,13 +75,13 @@ impl Entry {
 pub struct Catalog {
     entries: Vec<Arc<Entry>>,
     by_path: HashMap<(String, String, String), Arc<Entry>>,
-    /// Compiled definitions by uid and generation, carried over to the next snapshot.
-    compiled: HashMap<(String, i64), Vec<Arc<Entry>>>,
+    /// Compiled definitions by name and revision, carried over to the next snapshot.
+    compiled: HashMap<(Box<str>, u64), Vec<Arc<Entry>>>,
 }
 
 impl Catalog {
     /// The snapshot for the given definitions; those that did not change are not compiled again.
-    pub fn next(&self, definitions: &[Value]) -> Self {
+    pub fn next(&self, definitions: &[Arc<Stored>]) -> Self {
         let mut catalog = Self::default();
         let builtins: Vec<Arc<Entry>> = if self.entries.is_empty() {
             builtin::kinds().into_iter().map(|kind| Arc::new(Entry::builtin(kind))).collect()
@@ -90,10 +91,9 @@ impl Catalog {
         for entry in builtins {
             catalog.add(entry);
         }
-        for definition in definitions.iter().filter(|definition| established(definition)) {
-            let uid = definition["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
-            let id = (uid, definition["metadata"]["generation"].as_i64().unwrap_or(0));
-            let entries = self.compiled.get(&id).cloned().unwrap_or_else(|| compile(definition));
+        for definition in definitions {
+            let id = (definition.key.name.clone(), definition.revision);
+            let entries = self.compiled.get(&id).cloned().unwrap_or_else(|| compile(&definition.value()));
             for entry in &entries {
                 catalog.add(entry.clone());
             }
@@ -141,6 +141,9 @@ fn established(definition: &Value) -> bool {
 }
 
 fn compile(definition: &Value) -> Vec<Arc<Entry>> {
+    if !established(definition) {
+        return Vec::new();
+    }
     let group = definition["spec"]["group"].as_str().unwrap_or_default();
     let versions = definition["spec"]["versions"].as_array().map(Vec::as_slice).unwrap_or_default();
     let storage = versions.iter().find(|version| version["storage"] == true);

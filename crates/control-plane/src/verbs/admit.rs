@@ -29,8 +29,9 @@ pub(crate) fn shape(call: &Call, object: &mut Value, duplicates: &[String]) -> R
         schema::default(&schema, object);
     }
     let warnings = body::field_validation(call, &unknown, duplicates)?;
-    if kind.builtin {
+    if let Some(schema) = kind.schema.get().filter(|_| kind.builtin) {
         builtin::default(kind, object);
+        builtin::canonical_times(&schema, object);
     }
     if kind.storage.as_ref() == DEFINITIONS {
         custom::defaulted(object);

@@ -129,7 +129,10 @@ fn chunks(reader: Reader) -> Chunks {
             if !reader.follow || reader.server.store.get(&reader.call.key()).is_none() {
                 return None;
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::select! {
+                () = reader.server.stopping.cancelled() => return None,
+                () = tokio::time::sleep(LOOK) => {}
+            }
         }
     }))
 }

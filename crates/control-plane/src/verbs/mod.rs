@@ -135,10 +135,8 @@ pub(crate) async fn run(server: &Arc<Server>, verb: &str, call: Call) -> Result<
     if matches!(verb, "update" | "patch") && call.path.name.is_empty() {
         return Err(method_not_allowed());
     }
-    if !call.entry.kind.verbs.contains(&verb) && !(verb == "create" && !call.path.name.is_empty()) {
-        return Err(method_not_allowed());
-    }
     match verb {
+        _ if !call.entry.kind.verbs.contains(&verb) => Err(method_not_allowed()),
         "get" => get::run(server, &call),
         "list" => list::run(server, &call),
         "watch" => watch::run(server, call),

@@ -69,10 +69,6 @@ async fn merged(server: &Arc<Server>, call: &Call, part: Part, media: Media) -> 
 /// The object with the patch in it. What it may not change is taken back later.
 fn patched(call: &Call, media: &Media, old: &Value, patch: &Value) -> Result<Value, Status> {
     let mut object = old.clone();
-    // A version in the patch is a condition; the one that lies there is none.
-    if let Some(metadata) = object["metadata"].as_object_mut() {
-        metadata.shift_remove("resourceVersion");
-    }
     let done = match media {
         Media::JsonPatch => merge::json_patch(&mut object, patch),
         Media::MergePatch => merge::merge_patch(&mut object, patch),
@@ -84,6 +80,12 @@ fn patched(call: &Call, media: &Media, old: &Value, patch: &Value) -> Result<Val
         return Err(Status::bad_request(format!("the patch makes no {} of the object", kind.kind)));
     }
     same_identity(call, &object)?;
+    // A version that the patch brings is a condition; the one that lay there is none.
+    if object["metadata"]["resourceVersion"] == old["metadata"]["resourceVersion"]
+        && let Some(metadata) = object["metadata"].as_object_mut()
+    {
+        metadata.shift_remove("resourceVersion");
+    }
     Ok(object)
 }
 

@@ -158,7 +158,10 @@ fn settled(
 ) -> Result<(Value, Vec<String>), Status> {
     let kind = &call.entry.kind;
     let mut new = next.object;
-    let fields = new["metadata"].get("managedFields").cloned();
+    let mut fields = new["metadata"].get("managedFields").cloned();
+    if let Some(fields) = &mut fields {
+        builtin::canonical_fields(fields);
+    }
     let given = patch::is_merged(call).then(|| new.clone());
     let warnings = admit::shape(call, &mut new, &next.duplicates).map_err(|status| match &given {
         Some(given) => patch::unreadable(call, given, status),
@@ -282,11 +285,9 @@ pub(crate) async fn write(
 /// Whether nothing holds an object that is being deleted.
 pub(crate) fn finished(object: &Value) -> bool {
     let metadata = &object["metadata"];
-    let held = |list: &Value| list.as_array().is_some_and(|list| !list.is_empty());
+    let free = |list: &Value| list.as_array().is_none_or(Vec::is_empty);
     let namespace = object["kind"] == "Namespace" && object["apiVersion"] == "v1";
     let graceful = metadata["deletionGracePeriodSeconds"].as_i64().unwrap_or(0) > 0;
-    !metadata["deletionTimestamp"].is_null()
-        && !held(&metadata["finalizers"])
-        && !(namespace && held(&object["spec"]["finalizers"]))
-        && !graceful
+    let released = free(&metadata["finalizers"]) && (!namespace || free(&object["spec"]["finalizers"]));
+    !metadata["deletionTimestamp"].is_null() && released && !graceful
 }

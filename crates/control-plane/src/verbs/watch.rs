@@ -115,6 +115,7 @@ impl Watch {
             let wake = if self.bookmarks { self.ends.min(bookmark_at) } else { self.ends };
             let event = tokio::select! {
                 biased;
+                () = self.server.stopping.cancelled() => return None,
                 event = watcher.next() => event,
                 () = tokio::time::sleep_until(wake) => {
                     if self.bookmarks {

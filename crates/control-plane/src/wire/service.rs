@@ -5,6 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::StreamExt;
@@ -34,6 +35,9 @@ const BODY_LIMIT: usize = 3 * 1024 * 1024;
 
 /// Methods that mean something to objects; the original knows no `HEAD` of them.
 const METHODS: [Method; 5] = [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
+
+/// How long a client may take for its body.
+const BODY_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Who a request comes from, when the transport already knows: a client certificate, or a caller in this process.
 #[derive(Clone, Debug)]
@@ -255,7 +259,11 @@ where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let collected = Limited::new(body, BODY_LIMIT).collect().await;
+    let collecting = Limited::new(body, BODY_LIMIT).collect();
+    let Ok(collected) = tokio::time::timeout(BODY_PATIENCE, collecting).await else {
+        let message = "the body of the request did not come in time";
+        return Err(Status::new(StatusCode::REQUEST_TIMEOUT, Reason::Timeout, message));
+    };
     collected.map(http_body_util::Collected::to_bytes).map_err(|error| {
         if error.is::<http_body_util::LengthLimitError>() {
             let message = format!("Request entity too large: limit is {BODY_LIMIT}");

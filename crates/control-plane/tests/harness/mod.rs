@@ -16,8 +16,6 @@ pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
 pub struct House {
     pub plane: ControlPlane,
     pub service: ApiService,
-    user: Option<User>,
-    token: Option<String>,
 }
 
 pub struct Reply {
@@ -44,7 +42,7 @@ impl House {
     pub async fn new() -> Self {
         let plane = ControlPlane::start().await.expect("starts");
         let service = plane.service();
-        Self { plane, service, user: None, token: None }
+        Self { plane, service }
     }
 
     /// The same house, asked by a user without any rights of their own.
@@ -58,6 +56,11 @@ impl House {
     /// The same house, asked with a token.
     pub fn with_token(&self, token: &str) -> Asker {
         Asker { service: self.plane.guarded_service(), user: None, token: Some(token.into()) }
+    }
+
+    /// The same house, asked by somebody without credentials.
+    pub fn nobody(&self) -> Asker {
+        Asker { service: self.plane.guarded_service(), user: None, token: None }
     }
 
     pub fn admin(&self) -> Asker {

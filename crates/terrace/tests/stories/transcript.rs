@@ -123,6 +123,8 @@ impl Normal {
             (r#"(resourceVersion"?: ?"?)\d+"#, "${1}<version>"),
             (r"(Resource Version: +)\d+", "${1}<version>"),
             (r"(^|\s)(<invalid>|\d+(ms|s|m|h|d)(\d+s)?)(\s|$)", "${1}<age>${5}"),
+            // Newer clients say more here.
+            (r"( deleted) from \S+ namespace", "${1}"),
             // Widths of columns follow the longest cell, and cells differ in length.
             (r"(\S) {3,}", "${1}   "),
             (r"\s+$", ""),

@@ -11,6 +11,7 @@ mod prepare;
 mod quantity;
 #[cfg(test)]
 mod tests;
+mod times;
 
 pub use blank::blank;
 pub use check::{check, unreadable};
@@ -19,6 +20,7 @@ pub(super) use definitions::Definitions;
 pub use definitions::{object_meta, schema};
 pub use event::convert_event;
 pub use prepare::{prepare_create, prepare_finalize, prepare_status, prepare_update};
+pub use times::{canonical_fields, canonical_times};
 
 use super::{Kind, ScalePaths, SchemaRef, Subresource};
 

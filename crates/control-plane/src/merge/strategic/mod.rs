@@ -19,7 +19,15 @@ const DELETE_SCALARS: &str = "$deleteFromPrimitiveList";
 pub fn strategic(doc: &mut Value, patch: &Value, schema: Option<&Schema>) -> Result<(), PatchError> {
     let Some(schema) = schema else { return merge_patch(doc, patch) };
     let Value::Object(changes) = patch else {
-        return Err(malformed("a strategic merge patch must be an object"));
+        let got = match patch {
+            Value::Array(_) => "array",
+            Value::String(_) => "string",
+            Value::Number(_) => "number",
+            Value::Bool(_) => "bool",
+            Value::Null | Value::Object(_) => "null",
+        };
+        let why = format!("json: cannot unmarshal {got} into Go value of type map[string]interface {{}}");
+        return Err(PatchError::Malformed(why));
     };
     shallow(doc)?;
     shallow(patch)?;
