@@ -77,6 +77,7 @@ impl ControlPlane {
         let tokens = Tokens::new(authority.token_key(), ISSUER)?;
         let server = Arc::new(Server::new(store, authority, tokens, config.logs));
         furnish(&server).await.map_err(OpenError::Bootstrap)?;
+        crate::loops::settle(&server).await;
         server.ready.store(true, Ordering::Release);
         let tasks = TaskTracker::new();
         tasks.spawn(crate::loops::run(server.clone(), server.stopping.clone()));

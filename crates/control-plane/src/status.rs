@@ -93,17 +93,17 @@ pub struct Status {
     /// `details`: name, group, kind, uid, causes, retryAfterSeconds; absent when `None`.
     pub details: Option<Map<String, Value>>,
     /// What the client is told beside the refusal, in `Warning` headers.
-    pub warnings: Vec<String>,
+    pub warnings: Box<[String]>,
 }
 
 impl Status {
     /// A refusal without details.
     pub fn new(code: StatusCode, reason: Reason, message: impl Into<String>) -> Self {
-        Self { code, reason, message: message.into(), details: None, warnings: Vec::new() }
+        Self { code, reason, message: message.into(), details: None, warnings: Box::default() }
     }
     /// The same refusal, with warnings beside it.
     pub fn warned(mut self, warnings: &[String]) -> Self {
-        self.warnings.extend_from_slice(warnings);
+        self.warnings = [&self.warnings, warnings].concat().into();
         self
     }
     /// 400: the request itself makes no sense.

@@ -78,6 +78,12 @@ pub(crate) async fn run(server: Arc<Server>, stop: CancellationToken) {
     }
 }
 
+/// Looks at everything once, so that a new server is as complete as an old one before its first request.
+pub(crate) async fn settle(server: &Arc<Server>) {
+    let (_, mut notes) = from_the_start(server);
+    notes.work(server).await;
+}
+
 /// A watcher, and notes about everything that lies there at its start.
 fn from_the_start(server: &Server) -> (Watcher, Notes) {
     loop {
