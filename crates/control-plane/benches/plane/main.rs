@@ -73,7 +73,11 @@ async fn measure() -> Outcome<()> {
     let (ours, definitions) = column(Subject::terrace()?, &[]).await?;
     let mut columns = vec![ours];
     match Subject::peer() {
-        Some(peer) => columns.push(column(peer, &definitions).await?.0),
+        // What was measured of ours is told in any case.
+        Some(peer) => match column(peer, &definitions).await {
+            Ok((theirs, _)) => columns.push(theirs),
+            Err(error) => said.push(format!("no comparison: {error}")),
+        },
         None => said.push("kube-apiserver and etcd are not on the PATH: no comparison".into()),
     }
     said.push(format!("load average at the end: {}", machine::load_average()));

@@ -194,11 +194,13 @@ async fn peer(server: &Path, etcd: &Path, directory: Arc<TempDir>) -> Outcome<St
     let authority = Authority::open(&directory.path().join("pki"), now)?;
     let certificate = authority.server(&[], now)?;
     let client = authority.client("bench", &["system:masters"], now)?;
+    let token_key = rcgen::KeyPair::from_pem(authority.token_key())?.public_key_pem();
     let files = [
         ("ca.crt", authority.certificate()),
         ("tls.crt", &certificate.certificate),
         ("tls.key", &certificate.key),
         ("token.key", authority.token_key()),
+        ("token.pub", &token_key),
     ];
     for (name, text) in files {
         fs::write(directory.path().join(name), text)?;
@@ -235,7 +237,7 @@ fn server_command(server: &Path, directory: &Path, store: u16, port: u16) -> Com
         "--service-account-issuer=https://kubernetes.default.svc".into(),
         // Streaming lists need an etcd of 3.5.13 at least, and Debian's is older.
         "--feature-gates=WatchList=false".into(),
-        flag("service-account-key-file", "token.key"),
+        flag("service-account-key-file", "token.pub"),
         flag("service-account-signing-key-file", "token.key"),
         flag("client-ca-file", "ca.crt"),
         flag("tls-cert-file", "tls.crt"),
