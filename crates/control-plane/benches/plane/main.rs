@@ -34,7 +34,7 @@ const OBJECTS: usize = 10_000;
 fn main() -> ExitCode {
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,
-        Err(error) => return failed(&error.into()),
+        Err(error) => return failed(&error),
     };
     // Dropping the measurement ends every process it has started.
     let outcome = runtime.block_on(async {
@@ -45,11 +45,11 @@ fn main() -> ExitCode {
     });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => failed(&error),
+        Err(error) => failed(error.as_ref()),
     }
 }
 
-fn failed(error: &Box<dyn std::error::Error + Send + Sync>) -> ExitCode {
+fn failed(error: &(dyn std::error::Error + Send + Sync)) -> ExitCode {
     note(&format!("bench: {error}"));
     ExitCode::FAILURE
 }

@@ -242,7 +242,8 @@ fn crate_direction(tree: &Tree) -> Vec<Finding> {
             let ours = MAY_USE.iter().any(|(of, ..)| *of == dependency)
                 || ["terrace", "xtask"].contains(&dependency);
             let allowed = uses.contains(&dependency)
-                || (section == "[dev-dependencies]" && in_tests.contains(&dependency));
+                || (section == "[dev-dependencies]"
+                    && (in_tests.contains(&dependency) || Some(dependency) == name));
             if section.ends_with("dependencies]") && ours && !allowed {
                 let message = format!("`{}` may not use `{dependency}`", name.unwrap_or_default());
                 found.push(Finding { path: path.clone(), line: number + 1, rule: "direction", message });

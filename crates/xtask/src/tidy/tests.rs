@@ -49,6 +49,12 @@ fn every_rule_finds_what_it_is_for() {
         ("a crate that looks up", "crates/api/Cargo.toml", "[dependencies]\nkit.workspace = true".into(), "2 direction"),
         ("a crate that looks down", "crates/kit/Cargo.toml", "[dependencies]\napi.workspace = true".into(), ""),
         (
+            "a crate may test itself with a feature",
+            "crates/control-plane/Cargo.toml",
+            "[dev-dependencies]\ncontrol-plane = { path = \".\" }".into(),
+            "",
+        ),
+        (
             "control-plane is for kit's tests only",
             "crates/kit/Cargo.toml",
             "[dependencies]\ncontrol-plane.workspace = true\n[dev-dependencies]\ncontrol-plane.workspace = true".into(),
