@@ -11,6 +11,11 @@ use tokio::task::JoinSet;
 use crate::client::{Client, Endpoint};
 use crate::{OBJECTS, Outcome, objects};
 
+/// Enough lists to tell the slowest of a hundred.
+const MOST_LISTS: usize = 100;
+/// How long lists are asked for, where so many would take longer.
+const LISTING: Duration = Duration::from_secs(12);
+
 /// When a load ends.
 #[derive(Clone, Copy)]
 pub enum Until {
@@ -74,15 +79,14 @@ pub async fn applies(endpoint: &Endpoint, clients: usize, time: Duration) -> Out
     .await
 }
 
-/// How long each list took, up to so many or a quarter of a minute, and how large one is.
-pub async fn lists(endpoint: &Endpoint, namespace: &str, most: usize) -> Outcome<(Vec<Duration>, usize)> {
-    let path = objects::path(namespace);
+/// How long each list took, for a few seconds, and how large one is.
+pub async fn lists(endpoint: &Endpoint, path: &str) -> Outcome<(Vec<Duration>, usize)> {
     let mut client = endpoint.connect().await?;
     let begun = Instant::now();
     let (mut times, mut size) = (Vec::new(), 0);
-    while times.len() < most && begun.elapsed() < Duration::from_secs(15) {
+    while times.len() < MOST_LISTS && begun.elapsed() < LISTING {
         let one = Instant::now();
-        size = client.get(&path).await?;
+        size = client.get(path).await?;
         times.push(one.elapsed());
     }
     Ok((times, size))

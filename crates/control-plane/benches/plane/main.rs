@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => failed(error.as_ref()),
+        Err(error) => failed(&*error),
     }
 }
 
@@ -210,16 +210,20 @@ async fn resident(title: &str, started: &Started) -> Outcome<Cell> {
     Ok(Cell::new(title, started.resident()? as f64 / 1_048_576.0, "MiB", Better::Less))
 }
 
+/// Lists as they are, and as informers ask for them: from whatever the server has at hand.
 async fn lists(endpoint: &Endpoint, started: &Started) -> Outcome<Vec<Cell>> {
-    let before = started.processor_time()?;
-    let begun = Instant::now();
-    let (times, bytes) = load::lists(endpoint, "many", 60).await?;
-    let rate = (bytes * times.len()) as f64 / begun.elapsed().as_secs_f64() / 1e6;
-    let spent = started.processor_time()?.saturating_sub(before);
-    let mut cells = quantiles("LIST of 10,000", &times);
-    cells.push(Cell::cost("LIST of 10,000", spent, times.len()));
-    cells.push(Cell::new("LIST of 10,000, size", bytes as f64 / 1e6, "MB", Better::Neither));
-    cells.push(Cell::new("LIST of 10,000, throughput", rate, "MB/s", Better::More));
+    let mut cells = Vec::new();
+    for (title, query) in [("LIST of 10,000", ""), ("LIST of 10,000 at any version", "?resourceVersion=0")] {
+        let before = started.processor_time()?;
+        let begun = Instant::now();
+        let (times, bytes) = load::lists(endpoint, &format!("{}{query}", objects::path("many"))).await?;
+        let rate = (bytes * times.len()) as f64 / begun.elapsed().as_secs_f64() / 1e6;
+        let spent = started.processor_time()?.saturating_sub(before);
+        cells.extend(quantiles(title, &times));
+        cells.push(Cell::cost(title, spent, times.len()));
+        cells.push(Cell::new(&format!("{title}, throughput"), rate, "MB/s", Better::More));
+        cells.push(Cell::new(&format!("{title}, size"), bytes as f64 / 1e6, "MB", Better::Neither));
+    }
     Ok(cells)
 }
 

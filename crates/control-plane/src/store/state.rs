@@ -43,18 +43,20 @@ impl Shelf {
 
     /// The objects of a query in order, its revision and limit aside.
     fn range(&self, query: &Query<'_>) -> Vec<Arc<Stored>> {
-        let (namespace, name) = query.after.unwrap_or(("", ""));
+        // One namespace is found, not searched for: there may be thousands.
+        let spaces = match (query.namespace, query.after) {
+            (Some(one), _) => (Bound::Included(one), Bound::Included(one)),
+            (None, Some((first, _))) => (Bound::Included(first), Bound::Unbounded),
+            (None, None) => (Bound::Unbounded, Bound::Unbounded),
+        };
         let mut found = Vec::new();
-        for (at, names) in self.objects.range::<str, _>((Bound::Included(namespace), Bound::Unbounded)) {
-            if query.namespace.is_some_and(|wanted| wanted != &**at) {
-                continue;
-            }
-            if query.after.is_some() && &**at == namespace {
-                let behind = names.range::<str, _>((Bound::Excluded(name), Bound::Unbounded));
-                found.extend(behind.map(|(_, object)| object.clone()));
-            } else {
-                found.extend(names.values().cloned());
-            }
+        for (namespace, names) in self.objects.range::<str, _>(spaces) {
+            let from = match query.after {
+                Some((at, name)) if at == &**namespace => Bound::Excluded(name),
+                Some((at, _)) if at > &**namespace => continue,
+                Some(_) | None => Bound::Unbounded,
+            };
+            found.extend(names.range::<str, _>((from, Bound::Unbounded)).map(|(_, object)| object.clone()));
         }
         found
     }
