@@ -23,7 +23,7 @@ pub(crate) use rules::field_path;
 pub use show::{canonical, show};
 pub use validate::{validate, validate_with_rules};
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -114,12 +114,24 @@ pub struct PatchStrategy {
     pub merge_key: Option<String>,
 }
 
-/// A regular expression and the text it was written as.
+/// A regular expression, compiled when its first value is judged: most schemas are read far more often than used.
 #[derive(Clone, Debug)]
-#[allow(missing_docs)]
 pub struct Pattern {
+    /// The expression as it was written.
     pub text: String,
-    pub regex: regex::Regex,
+    compiled: OnceLock<Option<regex::Regex>>,
+}
+
+impl Pattern {
+    fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), compiled: OnceLock::new() }
+    }
+
+    /// Whether a text matches. An expression that does not compile was never accepted, and forbids nothing.
+    pub fn matches(&self, text: &str) -> bool {
+        let compiled = self.compiled.get_or_init(|| pattern(&self.text).ok());
+        compiled.as_ref().is_none_or(|regex| regex.is_match(text))
+    }
 }
 
 /// Value validations of one node.

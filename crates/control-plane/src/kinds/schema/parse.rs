@@ -134,5 +134,5 @@ fn checks(node: &Value, schema: impl Fn(&Value) -> Schema) -> Option<Box<Checks>
 
 fn text_pattern(node: &Value) -> Option<Pattern> {
     let text = node.get("pattern").and_then(Value::as_str).filter(|text| !text.is_empty())?;
-    Some(Pattern { text: text.to_owned(), regex: super::pattern(text).ok()? })
+    Some(Pattern::new(text))
 }

@@ -104,7 +104,7 @@ fn string(checks: &Checks, text: &str, path: &str) -> Option<Cause> {
         let why = format!("{path} in body should be at least {min} chars long");
         return Some(invalid(path, &text.into(), &why));
     }
-    let pattern = checks.pattern.as_ref().filter(|pattern| !pattern.regex.is_match(text))?;
+    let pattern = checks.pattern.as_ref().filter(|pattern| !pattern.matches(text))?;
     Some(invalid(path, &text.into(), &format!("{path} in body should match '{}'", pattern.text)))
 }
 
