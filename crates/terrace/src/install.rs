@@ -6,27 +6,33 @@ use control_plane::ControlPlane;
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use serde_json::Value;
+use tokio::task::JoinHandle;
 use tower::ServiceExt;
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// Every definition, ours and those of the kinds that local drivers fulfil, by name. Takes a while to make.
-pub(crate) fn wanted() -> Vec<(String, Value)> {
-    let all = api::crds().into_iter().chain(api::foreign_crds());
-    all.map(|definition| {
-        let name = definition.metadata.name.clone().unwrap_or_default();
-        // A definition is plain data: it always has a JSON form.
-        (name, serde_json::to_value(&definition).unwrap_or_default())
-    })
-    .collect()
+/// A definition in the making.
+pub(crate) type Wanted = JoinHandle<Value>;
+
+/// Begins to make every definition, ours and those of the kinds that local drivers fulfil, side by side.
+pub(crate) fn wanted() -> Vec<Wanted> {
+    // A definition is plain data: it always has a JSON form.
+    let json = |make: api::Maker| serde_json::to_value(make()).unwrap_or_default();
+    api::OURS
+        .into_iter()
+        .chain(api::FOREIGN)
+        .map(|make| tokio::task::spawn_blocking(move || json(make)))
+        .collect()
 }
 
-/// Applies definitions. Returns how many there are.
-pub(crate) async fn definitions(plane: &ControlPlane, wanted: Vec<(String, Value)>) -> anyhow::Result<usize> {
+/// Applies each definition as soon as it is made. Returns how many there are.
+pub(crate) async fn definitions(plane: &ControlPlane, wanted: Vec<Wanted>) -> anyhow::Result<usize> {
     let mut tasks = tokio::task::JoinSet::new();
-    for (name, wanted) in wanted {
+    for wanted in wanted {
         let service = plane.service();
         tasks.spawn(async move {
+            let wanted = wanted.await?;
+            let name = wanted["metadata"]["name"].as_str().unwrap_or_default().to_owned();
             let installed = install(service, &name, &wanted).await;
             installed.with_context(|| format!("cannot install {name}"))
         });

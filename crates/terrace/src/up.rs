@@ -35,12 +35,12 @@ pub(crate) async fn run(dir: PathBuf, options: Options) -> anyhow::Result<()> {
     place::prepare(&dir)?;
     let api = bind(options.port, "--port").await?;
     let http = bind(options.http_port, "--http-port").await?;
-    // Making the definitions and opening the store take about as long; side by side they take half.
-    let definitions = tokio::task::spawn_blocking(install::wanted);
+    // Made beside the opening of the store, which takes about as long.
+    let definitions = install::wanted();
     let plane = ControlPlane::open(Config { dir: Some(dir.clone()), logs: Some(dir.join("logs")) }).await?;
     progress.part("store", "state is open", Some(&dir.display().to_string()))?;
     let stop = CancellationToken::new();
-    let parts = Parts { api, http, definitions: definitions.await? };
+    let parts = Parts { api, http, definitions };
     let started = tokio::select! {
         started = start(&plane, &dir, parts, &progress, &stop) => started,
         _ = interrupted.recv() => Ok(()),
@@ -63,7 +63,7 @@ pub(crate) async fn run(dir: PathBuf, options: Options) -> anyhow::Result<()> {
 struct Parts {
     api: TcpListener,
     http: TcpListener,
-    definitions: Vec<(String, serde_json::Value)>,
+    definitions: Vec<install::Wanted>,
 }
 
 async fn start(
