@@ -104,7 +104,9 @@ async fn a_token_is_only_good_while_it_should_be() {
     let secrets = "/api/v1/namespaces/red/secrets";
     let good = token(&admin, "red", json!({})).await;
     let foreign = token(&admin, "red", json!({ "audiences": ["vault"] })).await;
-    let tampered = format!("{}A{}", &good[..good.len() - 10], &good[good.len() - 9..]);
+    let (head, tail) = good.split_at(good.len() - 10);
+    let other = if tail.starts_with('A') { 'B' } else { 'A' };
+    let tampered = format!("{head}{other}{}", &tail[1..]);
     let unsigned = {
         let mut parts = good.split('.');
         let (_, claims) = (parts.next(), parts.next().expect("has claims"));
