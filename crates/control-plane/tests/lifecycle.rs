@@ -248,3 +248,96 @@ async fn finalizers_hold_an_object_until_they_are_gone() {
     release(&admin, &path).await;
     assert_eq!(admin.get(&path).await.code, 404);
 }
+
+#[tokio::test]
+async fn objects_from_before_a_change_of_the_storage_version_are_shown_in_the_version_asked_for() {
+    let house = House::new().await;
+    let admin = house.admin();
+    admin.made(DEFINITIONS, &widgets()).await;
+    let widget = json!({ "apiVersion": "demo.io/v1", "kind": "Widget", "metadata": { "name": "w" }, "spec": { "size": 1 } });
+    let start = admin.made(WIDGETS, &widget).await["metadata"]["resourceVersion"].clone();
+    let path = format!("{DEFINITIONS}/widgets.demo.io");
+    let mut definition = admin.get(&path).await.json();
+    let mut second = definition["spec"]["versions"][0].clone();
+    second["name"] = json!("v2");
+    definition["spec"]["versions"][0]["storage"] = json!(false);
+    definition["spec"]["versions"].as_array_mut().expect("is a list").push(second);
+    let moved = admin.put(&path, &definition).await;
+    assert_eq!(moved.code, 200, "{}", moved.text);
+    let newer = WIDGETS.replace("/v1/", "/v2/");
+    for (collection, want) in [(WIDGETS, "demo.io/v1"), (newer.as_str(), "demo.io/v2")] {
+        assert_eq!(admin.get(&format!("{collection}/w")).await.json()["apiVersion"], want, "get");
+        assert_eq!(admin.get(collection).await.json()["items"][0]["apiVersion"], want, "list");
+        let mut events = admin.watch(&format!("{collection}?resourceVersion=0")).await;
+        assert_eq!(events.next().await.expect("comes")["object"]["apiVersion"], want, "watch from now");
+    }
+    let before = start.as_str().and_then(|text| text.parse::<u64>().ok()).expect("has a version") - 1;
+    let mut events = admin.watch(&format!("{newer}?resourceVersion={before}")).await;
+    assert_eq!(
+        events.next().await.expect("comes")["object"]["apiVersion"],
+        "demo.io/v2",
+        "watch from the past"
+    );
+}
+
+#[tokio::test]
+async fn a_limit_range_fills_in_and_refuses() {
+    let house = House::new().await;
+    let admin = house.admin();
+    let range = json!({ "metadata": { "name": "r" }, "spec": { "limits": [{
+        "type": "Container", "default": { "memory": "64Mi" }, "max": { "memory": "128Mi" },
+    }] } });
+    admin.made("/api/v1/namespaces/default/limitranges", &range).await;
+    let pod = |name: &str, resources: Value| json!({ "metadata": { "name": name }, "spec": { "containers": [{ "name": "c", "image": "i", "resources": resources }] } });
+    let pods = "/api/v1/namespaces/default/pods";
+    let filled = admin.made(pods, &pod("small", json!({}))).await;
+    assert_eq!(filled["spec"]["containers"][0]["resources"]["limits"]["memory"], "64Mi");
+    let refused = admin.post(pods, &pod("large", json!({ "limits": { "memory": "1Gi" } }))).await;
+    assert_eq!(refused.told(), "403 Forbidden");
+    assert!(
+        refused.text.contains("maximum memory usage per Container is 128Mi, but limit is 1Gi"),
+        "{}",
+        refused.text
+    );
+}
+
+#[tokio::test]
+async fn a_lease_is_taken_by_one_at_a_time() {
+    let house = House::new().await;
+    let admin = house.admin();
+    let leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+    let made =
+        admin.made(leases, &json!({ "metadata": { "name": "l" }, "spec": { "holderIdentity": "a" } })).await;
+    let path = format!("{leases}/l");
+    let mut takes = Vec::new();
+    for who in ["b", "c"] {
+        let mut wish = made.clone();
+        wish["spec"]["holderIdentity"] = json!(who);
+        takes.push(wish);
+    }
+    let replies = futures::future::join_all(takes.iter().map(|wish| admin.put(&path, wish))).await;
+    let mut told: Vec<String> = replies.iter().map(harness::Reply::told).collect();
+    told.sort();
+    assert_eq!(told, ["200", "409 Conflict"]);
+}
+
+#[tokio::test]
+async fn an_event_is_one_object_in_both_of_its_apis() {
+    let house = House::new().await;
+    let admin = house.admin();
+    let event = json!({
+        "metadata": { "name": "e" }, "reason": "Started", "message": "it runs", "type": "Normal",
+        "involvedObject": { "kind": "Pod", "namespace": "default", "name": "p" },
+    });
+    admin.made("/api/v1/namespaces/default/events", &event).await;
+    let newer = admin.get("/apis/events.k8s.io/v1/namespaces/default/events/e").await.json();
+    assert_eq!(
+        (&newer["apiVersion"], &newer["note"], &newer["regarding"]["name"]),
+        (&json!("events.k8s.io/v1"), &json!("it runs"), &json!("p"))
+    );
+    let list = admin
+        .get("/apis/events.k8s.io/v1/namespaces/default/events?fieldSelector=regarding.name%3Dp")
+        .await
+        .json();
+    assert_eq!(list["items"][0]["note"], "it runs");
+}

@@ -209,6 +209,20 @@ fn commands_say_what_to_do_when_nothing_runs_yet() {
 }
 
 #[test]
+fn the_data_directory_can_come_from_the_environment() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let told = Command::new(env!("CARGO_BIN_EXE_terrace"))
+        .args(["kubeconfig", "--path"])
+        .env("TERRACE_DATA_DIR", dir.path())
+        .output()
+        .expect("runs");
+    assert_eq!(
+        String::from_utf8_lossy(&told.stdout).trim(),
+        dir.path().join("kubeconfig").display().to_string()
+    );
+}
+
+#[test]
 fn help_version_and_completions_are_there() {
     let dir = tempfile::tempdir().expect("a directory");
     let told = |args: &[&str]| {

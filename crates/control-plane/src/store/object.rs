@@ -53,13 +53,21 @@ impl Stored {
         // Only a Draft makes these bytes, and the disk gives them back under a checksum.
         serde_json::from_slice(&self.json).unwrap_or_default()
     }
+
+    /// Whether the bytes lie in this version. An object keeps the one it was last written in.
+    pub fn lies_in(&self, api_version: &str) -> bool {
+        let rest =
+            self.json.get(VERSION_HEAD.len()..).and_then(|rest| rest.strip_prefix(api_version.as_bytes()));
+        rest.is_some_and(|rest| rest.first() == Some(&b'"'))
+    }
+
     /// The same bytes under another version of the group; the schema of all versions is the same.
     pub fn json_as(&self, api_version: &str) -> Bytes {
-        let old = self.json.get(VERSION_HEAD.len()..).unwrap_or_default();
-        let end = old.iter().position(|byte| *byte == b'"').unwrap_or(old.len());
-        if &old[..end] == api_version.as_bytes() {
+        if self.lies_in(api_version) {
             return self.json.clone();
         }
+        let old = self.json.get(VERSION_HEAD.len()..).unwrap_or_default();
+        let end = old.iter().position(|byte| *byte == b'"').unwrap_or(old.len());
         let mut swapped = Vec::with_capacity(VERSION_HEAD.len() + api_version.len() + old.len() - end);
         swapped.extend_from_slice(VERSION_HEAD);
         swapped.extend_from_slice(api_version.as_bytes());
