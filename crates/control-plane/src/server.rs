@@ -124,7 +124,9 @@ impl Server {
         result
     }
 
-    fn follow(&self, storage: &str) {
+    /// Renews what is computed from the objects of one storage. Also called by the loop that sees every event, because
+    /// a client that hangs up takes the rest of its request with it.
+    pub(crate) fn follow(&self, storage: &str) {
         if storage == DEFINITIONS {
             self.refresh_catalog();
         } else if storage.ends_with(RBAC) {

@@ -196,3 +196,37 @@ async fn a_changed_right_counts_at_once() {
     admin.delete(&format!("{RBAC}/namespaces/default/rolebindings/alice"), &json!({})).await;
     assert_eq!(alice.get(CONFIGS).await.told(), "403 Forbidden");
 }
+
+#[tokio::test]
+async fn a_right_counts_even_if_whoever_wrote_it_hung_up() {
+    let house = House::new().await;
+    let admin = house.admin();
+    let bindings = format!("{RBAC}/namespaces/default/rolebindings");
+    let mut hung_up = 0;
+    // A write that the store answers at once cannot be hung up on; then another is tried.
+    for n in 0..1000 {
+        let name = format!("user-{n}");
+        let user = house.as_user(&name, &[]);
+        assert_eq!(user.get(CONFIGS).await.told(), "403 Forbidden");
+        let binding = json!({
+            "metadata": { "name": name },
+            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view" },
+            "subjects": [{ "kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": name }],
+        });
+        {
+            let write = std::pin::pin!(admin.post(&bindings, &binding));
+            hung_up += usize::from(futures::poll!(write).is_pending());
+        }
+        admin.until(&bindings, &name, |found| found.is_some()).await;
+        let counts = async {
+            while user.get(CONFIGS).await.code != 200 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(harness::PATIENCE, counts).await.expect("the right counts");
+        if hung_up == 3 {
+            return;
+        }
+    }
+    panic!("no write was slow enough to hang up on");
+}

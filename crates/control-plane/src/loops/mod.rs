@@ -43,6 +43,8 @@ struct Notes {
     definitions: BTreeSet<String>,
     quotas: BTreeSet<String>,
     roles: bool,
+    /// Storages that the server computes something from.
+    computed: BTreeSet<Arc<str>>,
     /// Objects whose owners may be gone.
     dependents: HashSet<Key>,
     /// Objects that wait for, or let go of, what they own.
@@ -133,6 +135,9 @@ impl Notes {
         let facts = stored.facts();
         let key = &stored.key;
         let namespace = key.namespace.to_string();
+        if key.storage.as_ref() == DEFINITIONS || key.storage.ends_with(".rbac.authorization.k8s.io") {
+            self.computed.insert(key.storage.clone());
+        }
         match key.storage.as_ref() {
             NAMESPACES => {
                 self.namespaces.insert(key.name.to_string());
@@ -172,6 +177,9 @@ impl Notes {
 
     /// Works the notes off. True when some are left for later.
     async fn work(&mut self, server: &Arc<Server>) -> bool {
+        for storage in std::mem::take(&mut self.computed) {
+            server.follow(&storage);
+        }
         let namespaces: Vec<String> = std::mem::take(&mut self.namespaces).into_iter().collect();
         for name in namespaces {
             if !namespaces::tend(server, &name).await {
