@@ -22,3 +22,12 @@ pub const APPLICATION: &str = "iaf.io/application";
 
 /// Label on everything Terrace makes.
 pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+
+/// On everything Terrace applies: a mark of what was wanted of it, so that a dropped wish is noticed.
+pub const APPLIED: &str = "terrace.dev/applied";
+
+/// On a pod that runs on one machine, followed by a container port: the port that stands for it on loopback.
+pub const PORT: &str = "terrace.dev/port.";
+
+/// On a Deployment made for an `Application`: the source that it was made from, as JSON; `terrace rollback` reads it.
+pub const SOURCE: &str = "terrace.dev/source";

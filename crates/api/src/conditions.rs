@@ -5,8 +5,11 @@ use std::borrow::Cow;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use schemars::{Schema, SchemaGenerator, json_schema};
 
+mod standing;
 #[cfg(test)]
 mod tests;
+
+pub use standing::{Silent, Standing};
 
 /// The object is as its spec asks.
 pub const READY: &str = "Ready";
@@ -57,6 +60,8 @@ pub enum Reason {
     CrashLoopBackOff,
     /// A pod's image cannot be fetched.
     ImagePullBackOff,
+    /// A pod runs, and nothing answers on its port.
+    ProbeFailing,
     /// Another application holds the host.
     HostConflict,
     /// A kind that is needed is not installed.
@@ -114,6 +119,7 @@ impl Reason {
             Self::CrashLooping => "CrashLooping",
             Self::CrashLoopBackOff => "CrashLoopBackOff",
             Self::ImagePullBackOff => "ImagePullBackOff",
+            Self::ProbeFailing => "ProbeFailing",
             Self::HostConflict => "HostConflict",
             Self::KindMissing => "KindMissing",
             Self::Provisioning => "Provisioning",

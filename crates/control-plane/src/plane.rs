@@ -17,7 +17,7 @@ use crate::identity::certificates;
 use crate::identity::tokens::Tokens;
 use crate::server::{NAMESPACES, Server, key};
 use crate::store::{self, Change, Draft, Expect, Store, Write};
-use crate::wire::{ApiService, listen};
+use crate::wire::{ApiService, Mounted, listen};
 
 /// Who signs tokens, and whom they are for when nobody else is named.
 pub(crate) const ISSUER: &str = "https://kubernetes.default.svc";
@@ -99,6 +99,12 @@ impl ControlPlane {
     #[cfg(feature = "client")]
     pub fn client(&self) -> kube::Client {
         kube::Client::new(self.service(), "default")
+    }
+
+    /// Lets a service answer every path that begins with `prefix`, behind the same door and the same identities.
+    /// Nobody is refused before it: it is told who asks and decides itself who may.
+    pub fn mount(&self, prefix: &str, service: Mounted) {
+        self.server.mounts.write().push((prefix.to_owned(), service));
     }
 
     /// Serves the API over TLS on a socket that is already bound, until the control plane is closed.

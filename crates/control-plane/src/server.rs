@@ -15,6 +15,7 @@ use crate::identity::tokens::Tokens;
 use crate::kinds::catalog::Catalog;
 use crate::status::Status;
 use crate::store::{CommitError, Key, Query, Store, Stored, Write};
+use crate::wire::Mounted;
 use crate::wire::documents::Documents;
 use crate::wire::metrics::Metrics;
 
@@ -38,6 +39,8 @@ pub(crate) struct Server {
     /// Cancelled when the server stops: what would go on for ever ends then.
     pub stopping: CancellationToken,
     pub documents: Documents,
+    /// What others serve beside the API, by the beginning of its paths.
+    pub mounts: RwLock<Vec<(String, Mounted)>>,
     catalog: RwLock<Arc<Catalog>>,
     refreshing: Mutex<()>,
     policy: RwLock<Option<Arc<Policy>>>,
@@ -55,6 +58,7 @@ impl Server {
             ready: AtomicBool::new(false),
             stopping: CancellationToken::new(),
             documents: Documents::default(),
+            mounts: RwLock::default(),
             catalog: RwLock::new(Arc::default()),
             refreshing: Mutex::new(()),
             policy: RwLock::new(None),
@@ -66,6 +70,12 @@ impl Server {
     /// The wall clock; the only reader of it in the crate.
     pub(crate) fn now(&self) -> Timestamp {
         Timestamp::now()
+    }
+
+    /// What others serve at a path.
+    pub(crate) fn mounted(&self, path: &str) -> Option<Mounted> {
+        let mounts = self.mounts.read();
+        mounts.iter().find(|(prefix, _)| path.starts_with(prefix)).map(|(_, mounted)| mounted.clone())
     }
 
     pub(crate) fn catalog(&self) -> Arc<Catalog> {

@@ -2,8 +2,10 @@
 
 mod harness;
 
+use control_plane::wire::{Identified, Mounted, Upload, full};
 use harness::{Asker, CONFIGS, House, config};
 use http::Method;
+use http_body_util::BodyExt;
 use serde_json::{Value, json};
 
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
@@ -229,4 +231,24 @@ async fn a_right_counts_even_if_whoever_wrote_it_hung_up() {
         }
     }
     panic!("no write was slow enough to hang up on");
+}
+
+#[tokio::test]
+async fn a_mounted_service_is_told_who_asks_and_decides_itself() {
+    let house = House::new().await;
+    let told = tower::service_fn(|request: http::Request<Upload>| async move {
+        let user = request.extensions().get::<Identified>().expect("is told").0.name.clone();
+        let body = request.into_body().collect().await.map_or(0, |body| body.to_bytes().len());
+        Ok(http::Response::new(full(format!("{user} sent {body}").into())))
+    });
+    house.plane.mount("/beside/v1/", Mounted::new(told));
+    let large = vec![b'x'; 4 << 20];
+    let put = |asker: Asker, path: &'static str| {
+        let large = large.clone();
+        async move { asker.ask(Method::PUT, path, "", large).await.text }
+    };
+    assert_eq!(put(house.as_user("ann", &[]), "/beside/v1/a").await, "ann sent 4194304");
+    assert_eq!(put(house.nobody(), "/beside/v1/a").await, "system:anonymous sent 4194304");
+    assert!(put(house.as_user("ann", &[]), "/beside/v2").await.contains("Forbidden"));
+    assert_eq!(house.with_token("nonsense").get("/beside/v1/a").await.told(), "401 Unauthorized");
 }

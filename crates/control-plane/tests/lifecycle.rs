@@ -341,3 +341,22 @@ async fn an_event_is_one_object_in_both_of_its_apis() {
         .json();
     assert_eq!(list["items"][0]["note"], "it runs");
 }
+
+#[tokio::test]
+async fn a_pod_is_bound_to_a_node_once() {
+    let house = House::new().await;
+    let admin = house.admin();
+    let pods = "/api/v1/namespaces/default/pods";
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "web" },
+        "spec": { "containers": [{ "name": "web", "image": "web" }] },
+    });
+    admin.made(pods, &pod).await;
+    let binding = |node: &str| json!({ "target": { "kind": "Node", "name": node } });
+    let first = admin.post(&format!("{pods}/web/binding"), &binding("one")).await;
+    assert_eq!(first.code, 201, "{}", first.text);
+    let second = admin.post(&format!("{pods}/web/binding"), &binding("two")).await;
+    assert_eq!(second.code, 409, "{}", second.text);
+    let read = admin.get(&format!("{pods}/web")).await;
+    assert!(read.text.contains(r#""nodeName":"one""#), "{}", read.text);
+}

@@ -1,5 +1,6 @@
 //! `pods/log`: what a container wrote, from the file its runner keeps.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,16 +27,19 @@ pub(super) async fn run(server: &Arc<Server>, call: &Call) -> Result<Answer, Sta
     let tail = call.query.word("tailLines").and_then(|text| text.parse::<usize>().ok());
     let limit = call.query.word("limitBytes").and_then(|text| text.parse::<u64>().ok());
     let Ok(mut file) = tokio::fs::File::open(&path).await else {
-        let waiting = format!("container {container:?} in pod {:?} is waiting to start", call.path.name);
-        return Err(Status::bad_request(waiting));
+        let pod = &call.path.name;
+        return Err(Status::bad_request(match previous(call) {
+            true => format!("previous terminated container {container:?} in pod {pod:?} not found"),
+            false => format!("container {container:?} in pod {pod:?} is waiting to start"),
+        }));
     };
     let start =
         start_of(&mut file, tail).await.map_err(|e| Status::internal(format!("cannot read the log: {e}")))?;
     file.seek(std::io::SeekFrom::Start(start))
         .await
         .map_err(|e| Status::internal(format!("cannot read the log: {e}")))?;
-    let reader =
-        Reader { server: server.clone(), call: call.clone(), file, left: limit.unwrap_or(u64::MAX), follow };
+    let left = limit.unwrap_or(u64::MAX);
+    let reader = Reader { server: server.clone(), call: call.clone(), path, file, left, follow };
     Ok(Answer::ok(Content::Stream("text/plain", chunks(reader))))
 }
 
@@ -70,9 +74,13 @@ fn file(server: &Server, call: &Call, container: &str) -> Result<PathBuf, Status
     if !parts.iter().all(|part| safe(part)) {
         return Err(Status::bad_request("the name of the pod or container is not valid"));
     }
-    let previous = call.query.word("previous").is_some_and(|word| word == "true");
-    let name = if previous { format!("{container}.previous.log") } else { format!("{container}.log") };
+    let name = if previous(call) { format!("{container}.previous.log") } else { format!("{container}.log") };
     Ok(Path::new(root).join(parts[0]).join(parts[1]).join(name))
+}
+
+/// Whether the run before is asked for.
+fn previous(call: &Call) -> bool {
+    call.query.word("previous").is_some_and(|word| word == "true")
 }
 
 /// Where the last `tail` lines begin, found from the end so that a large log costs no more than its tail.
@@ -107,6 +115,7 @@ async fn start_of(file: &mut tokio::fs::File, tail: Option<usize>) -> std::io::R
 struct Reader {
     server: Arc<Server>,
     call: Call,
+    path: PathBuf,
     file: tokio::fs::File,
     left: u64,
     follow: bool,
@@ -125,6 +134,9 @@ fn chunks(reader: Reader) -> Chunks {
                 reader.left -= read as u64;
                 return Some((Bytes::from(piece), reader));
             }
+            if reader.follow && turn(&mut reader.file, &reader.path).await.ok()? {
+                continue;
+            }
             // A pod that is gone writes no more.
             if !reader.follow || reader.server.store.get(&reader.call.key()).is_none() {
                 return None;
@@ -135,4 +147,77 @@ fn chunks(reader: Reader) -> Chunks {
             }
         }
     }))
+}
+
+/// Goes on in the file that has taken this one's place under the name; returns whether there is more to read.
+///
+/// Whoever keeps the log makes room by putting a new file in the place of the full one, which begins with the second
+/// half of the old, to the byte. A file that was set aside for the run before has a successor that begins with nothing.
+async fn turn(file: &mut tokio::fs::File, path: &Path) -> std::io::Result<bool> {
+    let old = file.metadata().await?;
+    if inode_at(path).await.is_none_or(|inode| inode == old.ino()) {
+        return Ok(false);
+    }
+    // Nothing is added to the old one any more, but its last piece may have come after the last look.
+    if file.stream_position().await? < old.len() {
+        return Ok(true);
+    }
+    let mut next = tokio::fs::File::open(path).await?;
+    let seen = if inode_at(&path.with_extension("previous.log")).await == Some(old.ino()) {
+        0
+    } else {
+        old.len() - old.len() / 2
+    };
+    let there = next.metadata().await?.len();
+    next.seek(std::io::SeekFrom::Start(if seen <= there { seen } else { 0 })).await?;
+    *file = next;
+    Ok(true)
+}
+
+async fn inode_at(path: &Path) -> Option<u64> {
+    tokio::fs::metadata(path).await.ok().map(|found| found.ino())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_reader_goes_on_where_it_was_when_the_log_makes_room() {
+        let table = [
+            ("nothing happened", None, None, "", "aaaabbbb"),
+            ("room was made", None, Some("bbbbcccc"), "", "aaaabbbb cccc"),
+            ("room was made after one more line", None, Some("bbbddcccc"), "dd", "aaaabbbb dd cccc"),
+            ("another run began", Some("c.previous.log"), Some("new"), "", "aaaabbbb new"),
+            ("somebody cleared the log", None, Some("c"), "", "aaaabbbb c"),
+        ];
+        for (what, aside, next, late, want) in table {
+            let dir = tempfile::tempdir().expect("a directory");
+            let path = dir.path().join("c.log");
+            std::fs::write(&path, "aaaabbbb").expect("a log");
+            let mut file = tokio::fs::File::open(&path).await.expect("the log");
+            let mut seen = vec![text(&mut file).await];
+            if !late.is_empty() {
+                std::fs::write(&path, format!("aaaabbbb{late}")).expect("one more line");
+            }
+            if let Some(aside) = aside {
+                std::fs::rename(&path, dir.path().join(aside)).expect("it is set aside");
+            }
+            if let Some(next) = next {
+                let new = dir.path().join("new");
+                std::fs::write(&new, next).expect("the next file");
+                std::fs::rename(new, &path).expect("it takes the place");
+            }
+            while turn(&mut file, &path).await.expect("a look") {
+                seen.push(text(&mut file).await);
+            }
+            assert_eq!(seen.join(" "), want, "{what}");
+        }
+    }
+
+    async fn text(file: &mut tokio::fs::File) -> String {
+        let mut text = String::new();
+        file.read_to_string(&mut text).await.expect("text");
+        text
+    }
 }

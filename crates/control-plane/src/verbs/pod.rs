@@ -28,7 +28,7 @@ pub(super) async fn bind(server: &Arc<Server>, call: &Call) -> Result<Answer, St
         object["spec"]["nodeName"] = json!(node);
         Ok(Next { object, duplicates: Vec::new(), tracked: false })
     };
-    update::change(server, call, Part::Main, &make).await?;
+    update::change(server, call, Part::Binding, &make).await?;
     let done =
         json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201 });
     Ok(Answer::created(Content::Other(done)))

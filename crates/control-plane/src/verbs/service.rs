@@ -11,6 +11,12 @@ use crate::status::{Cause, Status};
 /// Ports of the machine that services may be given, as in the original.
 const NODE_PORTS: std::ops::RangeInclusive<i64> = 30000..=32767;
 
+/// How many numbers there are for the last part of a service's address: 0 and 255 stand for the network itself.
+const LOWEST: usize = 254;
+
+/// How many addresses there are for services: those of `127.96.0.0/16`.
+const ADDRESSES: usize = 256 * LOWEST;
+
 /// What only services with an address have.
 const ADDRESSED: [&str; 6] = [
     "clusterIP",
@@ -38,11 +44,18 @@ pub(crate) fn allocate(server: &Server, service: &mut Value) -> Result<(), Statu
         .map(|mut other| other["spec"].take())
         .collect();
     let invalid = |cause: Cause| Status::invalid("", "Service", &name, vec![cause]);
-    address(spec, &others).map_err(invalid)?;
+    address(spec, &others, place(&own)).map_err(invalid)?;
     node_ports(spec, &others).map_err(invalid)
 }
 
-fn address(spec: &mut Map<String, Value>, others: &[Value]) -> Result<(), Cause> {
+/// Where in the network the search for a service's address begins. Two platforms on one machine share the network and
+/// do not know of each other: were it the same place, each would give out what the other listens on.
+fn place(uid: &Value) -> usize {
+    let digits = uid.as_str().and_then(|uid| uid.get(..8)).unwrap_or_default();
+    usize::from_str_radix(digits, 16).unwrap_or_default() % ADDRESSES
+}
+
+fn address(spec: &mut Map<String, Value>, others: &[Value], place: usize) -> Result<(), Cause> {
     let given = spec.get("clusterIP").and_then(Value::as_str).unwrap_or_default().to_owned();
     if !matches!(given.as_str(), "" | "None") && given.parse::<IpAddr>().is_err() {
         let why = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
@@ -51,8 +64,10 @@ fn address(spec: &mut Map<String, Value>, others: &[Value]) -> Result<(), Cause>
     let taken: HashSet<&str> = others.iter().filter_map(|other| other["clusterIP"].as_str()).collect();
     let address = match given.as_str() {
         "" => {
-            let all = (0..=255u8).flat_map(|high| (1..=254u8).map(move |low| format!("127.96.{high}.{low}")));
-            let free = all.skip(1).find(|address| !taken.contains(address.as_str()));
+            let mut all = (place..place + ADDRESSES)
+                .map(|n| n % ADDRESSES)
+                .map(|n| format!("127.96.{}.{}", n / LOWEST, n % LOWEST + 1));
+            let free = all.find(|address| !taken.contains(address.as_str()));
             let used_up = "failed to allocate an IP address: 127.96.0.0/16 is used up";
             free.ok_or_else(|| Cause::invalid("spec.clusterIPs", &json!([]), used_up))?
         }
@@ -93,4 +108,29 @@ fn node_ports(spec: &mut Map<String, Value>, others: &[Value]) -> Result<(), Cau
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(uid: &str, others: &[Value]) -> String {
+        let mut spec = Map::new();
+        address(&mut spec, others, place(&json!(uid))).expect("there is room");
+        spec["clusterIP"].as_str().expect("is text").to_owned()
+    }
+
+    #[test]
+    fn each_service_looks_for_an_address_at_a_place_of_its_own() {
+        assert_eq!(given("00000000-", &[]), "127.96.0.1");
+        assert_eq!(given("00000105-", &[]), "127.96.1.8");
+        let last = format!("{:08x}-", ADDRESSES - 1);
+        assert_eq!(given(&last, &[]), "127.96.255.254");
+        let others = [json!({ "clusterIP": "127.96.255.254" }), json!({ "clusterIP": "127.96.0.1" })];
+        assert_eq!(
+            given(&last, &others),
+            "127.96.0.2",
+            "what is taken is passed over, and the search goes round"
+        );
+    }
 }

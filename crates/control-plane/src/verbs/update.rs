@@ -23,6 +23,8 @@ pub(crate) enum Part {
     Finalize,
     /// The replica count alone.
     Scale,
+    /// The node of a pod, given once.
+    Binding,
 }
 
 impl Part {
@@ -33,6 +35,7 @@ impl Part {
             Self::Status => "status",
             Self::Finalize => "finalize",
             Self::Scale => "scale",
+            Self::Binding => "binding",
         }
     }
 }
@@ -205,7 +208,7 @@ fn settled(
 
 /// A main write keeps every rule; the other parts change too little to break more than the schema's.
 fn judge(server: &Server, call: &Call, part: Part, new: &Value, old: &Value) -> Result<(), Status> {
-    if call.entry.kind.builtin && matches!(part, Part::Status | Part::Finalize) {
+    if call.entry.kind.builtin && matches!(part, Part::Status | Part::Finalize | Part::Binding) {
         return Ok(());
     }
     admit::judge(server, call, new, Some(old))
@@ -246,7 +249,7 @@ pub(crate) fn set_or_remove(object: &mut Value, field: &str, value: Option<Value
 fn confine(call: &Call, part: Part, new: &mut Value, old: &Value) {
     let kind = &call.entry.kind;
     match part {
-        Part::Main | Part::Scale => builtin::prepare_update(kind, new, old),
+        Part::Main | Part::Scale | Part::Binding => builtin::prepare_update(kind, new, old),
         Part::Status => builtin::prepare_status(kind, new, old),
         Part::Finalize => {
             let wanted = new["spec"]["finalizers"].clone();

@@ -5,6 +5,7 @@ pub(crate) mod documents;
 pub(crate) mod form;
 pub(crate) mod listen;
 pub(crate) mod metrics;
+mod mounted;
 mod pages;
 pub mod path;
 pub mod protobuf;
@@ -12,4 +13,5 @@ pub mod query;
 mod service;
 pub mod yaml;
 
-pub use service::{ApiService, Body, Identified};
+pub use mounted::{Mounted, Upload};
+pub use service::{ApiService, Body, Identified, full, refusal};

@@ -17,9 +17,9 @@ use hyper::body::Frame;
 use serde_json::Value;
 
 use super::form::{Form, ListBody};
-use super::pages;
 use super::path::{self, ResourcePath, Target};
 use super::query::Query;
+use super::{mounted, pages};
 use crate::gates::impersonation;
 use crate::gates::rbac::{self, Attributes, User};
 use crate::gates::selector::FieldSelector;
@@ -108,6 +108,9 @@ impl ApiService {
             Target::Page(page) => {
                 let verb = parts.method.as_str().to_ascii_lowercase();
                 let user = self.impersonated(parts, user, &page_attributes(&verb, &page))?;
+                if let Some(mounted) = self.server.mounted(&page) {
+                    return Ok(mounted::answer(mounted, parts, user, body).await);
+                }
                 self.allowed(&user, &page_attributes(&verb, &page))?;
                 pages::answer(&self.server, parts, &page, &query)
             }
@@ -318,7 +321,7 @@ fn warn(response: &mut Response<Body>, warnings: &[String]) {
 }
 
 /// A body that is known to its end.
-pub(super) fn full(bytes: Bytes) -> Body {
+pub fn full(bytes: Bytes) -> Body {
     Full::new(bytes).boxed_unsync()
 }
 
@@ -327,7 +330,7 @@ fn streamed(chunks: verbs::Chunks) -> Body {
 }
 
 /// A refusal as a response.
-pub(super) fn refusal(status: &Status) -> Response<Body> {
+pub fn refusal(status: &Status) -> Response<Body> {
     let body: Value = status.to_json();
     let mut response = Response::new(full(body.to_string().into()));
     *response.status_mut() = status.code;
