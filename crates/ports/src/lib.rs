@@ -1,0 +1,11 @@
+//! The outside systems: one folder each, with a trait, a fake and a live implementation that pass one contract suite.
+
+pub mod authority;
+pub mod build;
+pub mod forward;
+pub mod homes;
+pub mod images;
+pub mod loopback;
+pub mod probe;
+pub mod process;
+pub mod traffic;

@@ -1,0 +1,4 @@
+import sys
+
+print("the database address is missing")
+sys.exit(3)

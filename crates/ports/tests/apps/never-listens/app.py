@@ -1,0 +1,4 @@
+import signal
+
+print("thinking", flush=True)
+signal.pause()
