@@ -1,0 +1,13 @@
+//! The rooms: one folder per kind, each observe → plan → act → report on the kit's loop.
+
+use std::sync::Arc;
+
+use kit::{AnyRoom, entered};
+
+pub mod apps;
+pub mod local;
+
+/// Every room that runs in a cluster and on one machine alike.
+pub fn all(apps: apps::Config) -> Vec<Arc<dyn AnyRoom>> {
+    vec![entered(apps::Applications::new(apps)), entered(apps::DataSources)]
+}
