@@ -16,10 +16,10 @@ SECONDS_EACH ?= 60
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-up: ## Build Terrace and start the platform in the foreground (ARGS="--port 7443")
+up: ## Build Terrace, start the platform in the foreground and run an example app (ARGS="--port 7443")
 	@scripts/ensure cc kubectl
 	@cargo build --release --locked --package terrace
-	@exec cargo run --quiet --release --locked --package terrace -- up $(ARGS)
+	@exec cargo run --quiet --release --locked --package terrace -- up --deploy examples/apps/static $(ARGS)
 
 build: ## Compile everything
 	@scripts/ensure cc
@@ -57,6 +57,9 @@ bench: ## Measure; prints the table of docs/benchmarks.md
 	@scripts/ensure cc
 	cargo build --release --locked --package terrace
 	cargo bench --locked --package control-plane --bench plane
+	@scripts/ensure nginx
+	cargo bench --locked --package gateway --bench proxy
+	cargo bench --locked --package terrace --bench apps
 
 fuzz: ## Run every fuzz target for a bounded time (SECONDS_EACH=60)
 	@scripts/ensure cc cargo-fuzz

@@ -1,10 +1,12 @@
 //! The command line: what can be asked, and in which words.
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::{completions, crds, kubeconfig, place, say, up};
+use crate::apps::{delete, deploy, list, logs, rollback};
+use crate::{completions, crds, files, kubeconfig, place, preview, say, up};
 
 /// Applications, databases, cloud resources and projects as Kubernetes objects, from one binary.
 #[derive(Parser)]
@@ -14,9 +16,13 @@ use crate::{completions, crds, kubeconfig, place, say, up};
     about,
     after_help = "Examples:\n  \
         terrace up                          start the platform on this machine\n  \
+        terrace deploy ./shop               build and run what lies in a directory\n  \
+        terrace logs shop -f                see what it says\n  \
         export KUBECONFIG=$(terrace kubeconfig --path)\n  \
-        kubectl get databaseclaims          talk to it with kubectl\n\n\
-        The platform keeps its state in one directory, shown by `terrace kubeconfig --path`."
+        kubectl get databaseclaims          talk to the platform with kubectl\n\n\
+        The platform keeps its state in one directory, shown by `terrace kubeconfig --path`.\n\
+        Every command ends with 0 when it did what was asked, 1 when it failed, 2 when it was asked in the wrong\n\
+        words; `terrace plan` ends with 2 when something would change."
 )]
 pub(crate) struct Cli {
     /// Directory that holds everything the platform knows [default: ~/.local/share/terrace]
@@ -35,6 +41,42 @@ enum Command {
         terrace up --data-dir /srv/terrace --json\n\n\
         Ctrl-C stops it; started again on the same directory it finds everything as it was.")]
     Up(up::Options),
+    /// Build and run a program from a directory, a repository or an image, and wait until it answers
+    #[command(after_help = "Examples:\n  \
+        terrace deploy\n  \
+        terrace deploy ./shop --name shop --env GREETING=hello --replicas 2\n  \
+        terrace deploy --name shop --git https://example.com/shop.git --revision v2\n  \
+        terrace deploy --name shop --image registry.example.com/shop:2\n\n\
+        A directory is packed without what .gitignore and .ignore name, and without .git. What an earlier deploy\n\
+        has set stays until another sets it. Ends with the address on standard output; Ctrl-C stops the waiting,\n\
+        not the application.")]
+    Deploy(deploy::Options),
+    /// List applications
+    #[command(after_help = "Examples:\n  terrace apps\n  terrace apps -A -o wide\n  terrace apps -o json")]
+    Apps(list::Options),
+    /// Print what an application says, from all its pods
+    #[command(after_help = "Examples:\n  \
+        terrace logs shop\n  \
+        terrace logs shop -f --tail 20\n  \
+        terrace logs shop --previous        what it said before it was restarted\n  \
+        terrace logs shop --build           how its latest build went")]
+    Logs(logs::Options),
+    /// Go back to an earlier source of an application, and wait until it runs
+    #[command(after_help = "Examples:\n  \
+        terrace rollback shop\n  \
+        terrace rollback shop --list\n  \
+        terrace rollback shop --to 3\n\n\
+        Its port, variables and number of copies stay as they are now.")]
+    Rollback(rollback::Options),
+    /// Delete something
+    #[command(subcommand)]
+    Delete(delete::What),
+    /// Print what the platform would do about a file, field by field, without doing it
+    #[command(after_help = "Examples:\n  \
+        terrace plan -f app.yaml\n  \
+        kustomize build . | terrace plan -f - -o json\n\n\
+        Ends with 0 when there is nothing to do, 2 when something would change, 1 when something cannot be.")]
+    Plan(preview::Options),
     /// Print the address book for kubectl and other clients
     #[command(after_help = "Examples:\n  \
         export KUBECONFIG=$(terrace kubeconfig --path)\n  \
@@ -49,6 +91,9 @@ enum Command {
         #[arg(long, short, value_name = "FORMAT", value_parser = ["json"])]
         output: Option<String>,
     },
+    /// Show the files of a directory over HTTP, as a static site does
+    #[command(hide = true)]
+    Files(files::Options),
     /// Print a script that completes commands and flags in your shell
     #[command(after_help = "Examples:\n  \
         terrace completions bash > /etc/bash_completion.d/terrace\n  \
@@ -57,14 +102,23 @@ enum Command {
     Completions(completions::Options),
 }
 
-pub(crate) async fn run(cli: Cli) -> anyhow::Result<()> {
+pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    let dir = || place::data_dir(cli.data_dir.clone());
     match cli.command {
-        Command::Up(options) => up::run(place::data_dir(cli.data_dir)?, options).await,
-        Command::Kubeconfig(options) => kubeconfig::run(&place::data_dir(cli.data_dir)?, &options),
-        Command::Crds(options) => crds::run(&options),
-        Command::Version { output } => version(output.as_deref()),
-        Command::Completions(options) => completions::run::<Cli>(&options),
+        Command::Deploy(options) => return deploy::run(&dir()?, options).await,
+        Command::Apps(options) => return list::run(&dir()?, &options).await,
+        Command::Logs(options) => return logs::run(&dir()?, &options).await,
+        Command::Rollback(options) => return rollback::run(&dir()?, &options).await,
+        Command::Delete(what) => return delete::run(&dir()?, &what).await,
+        Command::Plan(options) => return preview::run(&dir()?, &options).await,
+        Command::Up(options) => up::run(dir()?, options).await?,
+        Command::Kubeconfig(options) => kubeconfig::run(&dir()?, &options)?,
+        Command::Crds(options) => crds::run(&options)?,
+        Command::Version { output } => version(output.as_deref())?,
+        Command::Files(options) => files::run(&options).await?,
+        Command::Completions(options) => completions::run::<Cli>(&options)?,
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn version(output: Option<&str>) -> anyhow::Result<()> {

@@ -1,20 +1,30 @@
 //! Terrace: applications, databases, cloud resources and projects as Kubernetes objects, from one binary.
 
+mod apps;
 mod cli;
 mod completions;
 mod crds;
-mod gateway;
+mod files;
 mod install;
 mod kubeconfig;
+mod machine;
+mod modes;
+mod paint;
 mod place;
+mod preview;
 mod say;
 mod up;
+mod uploads;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
 fn main() -> ExitCode {
+    // One for each program that runs: it is not to wait for anything that only the other commands need.
+    if std::env::args_os().nth(1).is_some_and(|word| word == modes::SHIM) {
+        return shim::run();
+    }
     let cli = cli::Cli::parse();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -24,7 +34,7 @@ fn main() -> ExitCode {
         }
     };
     match runtime.block_on(cli::run(cli)) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             say::error(&error);
             ExitCode::FAILURE

@@ -6,6 +6,10 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use sha2::{Digest, Sha256};
+
+/// Where root's platforms keep what other users must reach (FHS: state of programs).
+const SHARED: &str = "/var/lib/terrace";
 
 /// The data directory: the one given, else the user's.
 pub(crate) fn data_dir(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
@@ -23,8 +27,42 @@ pub(crate) fn data_dir(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
 /// Makes the data directory if it is not there. Only its owner may look into it.
 pub(crate) fn prepare(dir: &Path) -> anyhow::Result<()> {
     let told = || format!("cannot use {} as data directory; choose another with --data-dir", dir.display());
-    DirBuilder::new().recursive(true).mode(0o700).create(dir).with_context(told)?;
+    private_dir(dir).with_context(told)?;
     std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o700)).with_context(told)
+}
+
+/// Where things lie that programs of other users must reach: images, their working directories.
+///
+/// The data directory is closed to everybody else. That is no hindrance while programs run as the platform's own user;
+/// where the platform is root they run as others, and a second place outside is needed.
+pub(crate) fn shared(dir: &Path, given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
+    let shared = match given {
+        Some(shared) => std::path::absolute(shared)?,
+        None if is_root() => Path::new(SHARED).join(short_name(dir)),
+        None => return Ok(dir.to_owned()),
+    };
+    let told = || {
+        format!("cannot use {} for images and programs; choose another with --shared-dir", shared.display())
+    };
+    DirBuilder::new().recursive(true).mode(0o711).create(&shared).with_context(told)?;
+    std::fs::set_permissions(&shared, std::fs::Permissions::from_mode(0o711)).with_context(told)?;
+    Ok(shared)
+}
+
+/// Whether programs can be run as other users.
+pub(crate) fn is_root() -> bool {
+    nix::unistd::geteuid().is_root()
+}
+
+/// A name for a data directory that differs from those of others: the first digits of the digest of its path.
+fn short_name(dir: &Path) -> String {
+    let digest = Sha256::digest(dir.as_os_str().as_encoded_bytes());
+    digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Makes a directory, if it is not there, that only its owner may look into.
+pub(crate) fn private_dir(dir: &Path) -> std::io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
 /// The administrator's kubeconfig.

@@ -1,6 +1,12 @@
 //! What is printed: answers on standard output, complaints on standard error, colour only on terminals.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
+use std::process::ExitCode;
+
+use crate::paint::Paint;
+
+/// What a command ends with that was asked in the wrong words, as clap does.
+const USAGE: u8 = 2;
 
 /// Prints text as it is. A reader that went away early is no failure.
 pub(crate) fn text(text: &str) -> anyhow::Result<()> {
@@ -19,21 +25,29 @@ pub(crate) fn line(line: &str) -> anyhow::Result<()> {
 /// Prints what went wrong, from the outside in.
 pub(crate) fn error(error: &anyhow::Error) {
     let chain: Vec<String> = error.chain().map(ToString::to_string).collect();
-    let mut err = std::io::stderr().lock();
-    let word = if std::io::stderr().is_terminal() { "\u{1b}[1;31merror:\u{1b}[0m" } else { "error:" };
-    // Nobody is left to be told when even this fails.
-    let _ = writeln!(err, "{word} {}", chain.join(": "));
+    note(&format!("{} {}", Paint::stderr().red("error:"), chain.join(": ")));
+}
+
+/// Prints what is wrong with how a command was asked, and returns what it then ends with.
+pub(crate) fn usage(message: &str) -> ExitCode {
+    error(&anyhow::Error::msg(message.to_owned()));
+    ExitCode::from(USAGE)
+}
+
+/// Prints a line beside the answer. Nobody is left to be told when even this fails.
+pub(crate) fn note(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
 /// The start-up as it happens: for people, or one JSON object per line for programs.
 pub(crate) struct Progress {
     json: bool,
-    colour: bool,
+    paint: Paint,
 }
 
 impl Progress {
     pub(crate) fn new(json: bool) -> Self {
-        Self { json, colour: !json && std::io::stdout().is_terminal() }
+        Self { json, paint: Paint::stdout() }
     }
 
     /// One part is up.
@@ -45,19 +59,20 @@ impl Progress {
             }
             return line(&object.to_string());
         }
-        let tick = if self.colour { "\u{1b}[32m✓\u{1b}[0m" } else { "✓" };
+        let tick = self.paint.green("✓");
         let address = address.map(|address| format!("  {address}")).unwrap_or_default();
         line(&format!("{tick} {name:<14} {what}{address}"))
     }
 
     /// Everything is up.
-    pub(crate) fn ready(&self, api: &str, gateway: &str, kubeconfig: &str) -> anyhow::Result<()> {
+    pub(crate) fn ready(&self, api: &str, gateway: Option<&str>, kubeconfig: &str) -> anyhow::Result<()> {
         if self.json {
             let object = serde_json::json!({ "ready": true, "api": api, "gateway": gateway, "kubeconfig": kubeconfig });
             return line(&object.to_string());
         }
-        let word = if self.colour { "\u{1b}[1;32mTerrace is ready\u{1b}[0m" } else { "Terrace is ready" };
-        line(&format!("{word}: API {api}, gateway {gateway}"))?;
+        let word = self.paint.green("Terrace is ready");
+        let gateway = gateway.map(|gateway| format!(", gateway {gateway}")).unwrap_or_default();
+        line(&format!("{word}: API {api}{gateway}"))?;
         line(&format!("\n  export KUBECONFIG={kubeconfig}\n  kubectl get namespaces\n\nCtrl-C stops it."))
     }
 

@@ -1,8 +1,10 @@
 //! `terrace up`: the platform on this machine.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
+use api::names::HostName;
 use clap::Args;
 use control_plane::{Config, ControlPlane};
 use tokio::net::TcpListener;
@@ -10,8 +12,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
+use crate::modes::{Machine, Plan};
 use crate::say::Progress;
-use crate::{gateway, install, place};
+use crate::{apps, install, place, say, uploads};
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -21,6 +24,26 @@ pub(crate) struct Options {
     /// Port where applications answer; 0 takes any that is free
     #[arg(long, default_value_t = 8080, value_name = "PORT")]
     http_port: u16,
+    /// Port where applications answer over HTTPS, with certificates of the platform's own authority; without it they
+    /// answer over plain HTTP
+    #[arg(long, value_name = "PORT")]
+    https_port: Option<u16>,
+    /// Domain of applications that name no host of their own
+    #[arg(long, default_value = "localhost", value_name = "DOMAIN")]
+    base_domain: HostName,
+    /// Directory for images and running programs, where the platform is root and they run as others
+    /// [default: /var/lib/terrace/..., else the data directory]
+    #[arg(long, env = "TERRACE_SHARED_DIR", value_name = "DIR")]
+    shared_dir: Option<PathBuf>,
+    /// How long one build may take before it is ended
+    #[arg(long, default_value_t = 600, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    build_timeout: u64,
+    /// Deploy a directory as soon as the platform is ready, as `terrace deploy DIR` does; may be given several times
+    #[arg(long, value_name = "DIR", conflicts_with = "api_only")]
+    deploy: Vec<PathBuf>,
+    /// Serve the Kubernetes API alone: nothing is built and nothing runs
+    #[arg(long)]
+    api_only: bool,
     /// Print one JSON object per line, for programs
     #[arg(long)]
     json: bool,
@@ -34,56 +57,100 @@ pub(crate) async fn run(dir: PathBuf, options: Options) -> anyhow::Result<()> {
     let progress = Progress::new(options.json);
     place::prepare(&dir)?;
     let api = bind(options.port, "--port").await?;
-    let http = bind(options.http_port, "--http-port").await?;
+    let machine = if options.api_only { None } else { Some(plan(&dir, &options).await?) };
     // Made beside the opening of the store, which takes about as long.
     let definitions = install::wanted();
     let plane = ControlPlane::open(Config { dir: Some(dir.clone()), logs: Some(dir.join("logs")) }).await?;
     progress.part("store", "state is open", Some(&dir.display().to_string()))?;
     let stop = CancellationToken::new();
-    let parts = Parts { api, http, definitions };
+    let parts = Parts { api, definitions, machine };
     let started = tokio::select! {
         started = start(&plane, &dir, parts, &progress, &stop) => started,
-        _ = interrupted.recv() => Ok(()),
-        _ = terminated.recv() => Ok(()),
+        _ = interrupted.recv() => Ok(None),
+        _ = terminated.recv() => Ok(None),
     };
     if started.is_ok() {
         tokio::select! {
+            () = deploy(&dir, options.deploy, options.json) => {}
             _ = interrupted.recv() => {}
             _ = terminated.recv() => {}
         }
     }
     stop.cancel();
+    let failed = match started {
+        Ok(machine) => {
+            if let Some(machine) = machine {
+                machine.close().await;
+            }
+            None
+        }
+        Err(error) => Some(error),
+    };
     plane.close().await;
-    started?;
-    progress.stopped()
+    match failed {
+        Some(error) => Err(error),
+        None => progress.stopped(),
+    }
 }
 
-/// What is ready before the control plane is: the two doors, bound first so that a taken port costs nothing, and
-/// the definitions.
+/// Deploys what was asked for, one after the other. Never ends: the platform goes on whatever becomes of them.
+async fn deploy(dir: &Path, sources: Vec<PathBuf>, json: bool) {
+    for source in sources {
+        let options = apps::deploy::Options::of_directory(source, dir, json);
+        if let Err(error) = apps::deploy::run(dir, options).await {
+            say::error(&error);
+        }
+    }
+    std::future::pending().await
+}
+
+/// What is ready before the control plane is: the doors, bound first so that a taken port costs nothing, and the
+/// definitions.
 struct Parts {
     api: TcpListener,
-    http: TcpListener,
     definitions: Vec<install::Wanted>,
+    machine: Option<Plan>,
+}
+
+async fn plan(dir: &Path, options: &Options) -> anyhow::Result<Plan> {
+    let https = match options.https_port {
+        Some(port) => Some(bind(port, "--https-port").await?),
+        None => None,
+    };
+    Ok(Plan {
+        dir: dir.to_owned(),
+        shared: place::shared(dir, options.shared_dir.clone())?,
+        base_domain: options.base_domain.clone(),
+        http: bind(options.http_port, "--http-port").await?,
+        https,
+        build_timeout: Duration::from_secs(options.build_timeout),
+    })
 }
 
 async fn start(
     plane: &ControlPlane,
-    dir: &std::path::Path,
-    Parts { api, http, definitions }: Parts,
+    dir: &Path,
+    Parts { api, definitions, machine }: Parts,
     progress: &Progress,
     stop: &CancellationToken,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Option<Machine>> {
     let address = format!("https://127.0.0.1:{}", api.local_addr()?.port());
-    let web = format!("http://127.0.0.1:{}", http.local_addr()?.port());
     let kubeconfig = place::kubeconfig(dir);
     place::write_private(&kubeconfig, &plane.admin_kubeconfig(&address)?)?;
     let count = install::definitions(plane, definitions).await?;
     progress.part("definitions", &format!("{count} kinds are served"), None)?;
+    uploads::mount(plane, &uploads::Settings::under(dir), stop.clone());
     plane.serve(api, &[])?;
     progress.part("api", "Kubernetes API", Some(&address))?;
-    tokio::spawn(gateway::serve(http, stop.clone()));
-    progress.part("gateway", "applications answer here", Some(&web))?;
-    progress.ready(&address, &web, &kubeconfig.display().to_string())
+    let (mut web, mut running) = (None, None);
+    if let Some(plan) = machine {
+        let door = format!("http://127.0.0.1:{}", plan.http.local_addr()?.port());
+        running = Some(Machine::open(plane, plan).await?);
+        progress.part("gateway", "applications answer here", Some(&door))?;
+        web = Some(door);
+    }
+    progress.ready(&address, web.as_deref(), &kubeconfig.display().to_string())?;
+    Ok(running)
 }
 
 async fn bind(port: u16, flag: &str) -> anyhow::Result<TcpListener> {

@@ -11,6 +11,7 @@ use serde_json::Value;
 fn terrace(dir: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_terrace"));
     command.arg("--data-dir").arg(dir).env_remove("TERRACE_DATA_DIR").stdin(Stdio::null());
+    command.env("TERRACE_SHARED_DIR", dir.join("shared"));
     command
 }
 

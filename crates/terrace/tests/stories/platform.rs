@@ -33,7 +33,7 @@ impl Platform {
         let data = directory.path().join("data");
         let log = std::fs::File::create(directory.path().join("stderr")).expect("a file for its words");
         let mut process = Command::new(env!("CARGO_BIN_EXE_terrace"))
-            .args(["up", "--port", "0", "--http-port", "0", "--json", "--data-dir"])
+            .args(["up", "--api-only", "--port", "0", "--json", "--data-dir"])
             .arg(&data)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -1,0 +1,199 @@
+//! Which rooms run, on which ports: here, and nowhere else, is it known that this is one machine.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use anyhow::Context;
+use api::names::HostName;
+use bytes::Bytes;
+use control_plane::ControlPlane;
+use controllers::{apps, local};
+use futures::FutureExt;
+use gateway::{Body, Gateway, PlatformAnswer};
+use http::{Request, Response, StatusCode, header};
+use hyper::body::Incoming;
+use kit::House;
+use ports::build::{self, Images};
+use ports::{authority, forward, homes, loopback, probe, process, traffic};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::{machine, place, preview};
+
+/// The word that makes this binary the parent of one program.
+pub(crate) const SHIM: &str = "shim";
+/// How long programs may take to end when the platform stops; `terrace up` promises to stop within five seconds.
+const LAST_GRACE: Duration = Duration::from_secs(3);
+/// The issuer of certificates on this machine.
+const ISSUER: &str = "terrace";
+/// How many builds run at one time: each keeps a core or two busy.
+const BUILDS: usize = 2;
+
+/// What is decided before a machine becomes a platform.
+pub(crate) struct Plan {
+    /// The data directory, closed to others.
+    pub dir: PathBuf,
+    /// The directory that programs can reach.
+    pub shared: PathBuf,
+    /// The domain of applications without a host of their own.
+    pub base_domain: HostName,
+    /// Where applications answer.
+    pub http: TcpListener,
+    /// Where they answer over TLS.
+    pub https: Option<TcpListener>,
+    /// How long one build may take.
+    pub build_timeout: Duration,
+}
+
+/// This machine, running programs.
+pub(crate) struct Machine {
+    processes: Arc<process::Live>,
+    builds: Arc<Builds>,
+    rooms: JoinHandle<()>,
+    stop: CancellationToken,
+}
+
+type Builds = build::Live<process::Live>;
+
+impl Machine {
+    /// Finds what an earlier life left running, opens the doors, and lets every room work.
+    pub(crate) async fn open(plane: &ControlPlane, plan: Plan) -> anyhow::Result<Self> {
+        let stop = CancellationToken::new();
+        let client = plane.client();
+        machine::furnish(&client).await?;
+        let binary = reachable_binary(&plan.shared)?;
+        let words = |last: &str| vec![binary.display().to_string(), last.to_owned()];
+        let settings = process::Settings { shim: words(SHIM), dir: plan.dir.join("runs") };
+        let processes = Arc::new(process::Live::open(settings).await?);
+        let images = Images::open(&plan.shared, words("files"))?;
+        let settings = build::Settings {
+            data: plan.dir.clone(),
+            shared: plan.shared.clone(),
+            environment: std::env::vars().collect(),
+            file_urls: true,
+            parallel: BUILDS,
+        };
+        let builds = Arc::new(build::Live::open(settings, images.clone(), processes.clone()).await?);
+        let config = apps_config(&plan)?;
+        preview::settings::publish(&client, &config)
+            .await
+            .context("cannot write down how applications are reached")?;
+        let house = House::new(client, stop.clone());
+        let house = controllers::all(config).into_iter().fold(house, House::any);
+        let authority = authority::Live::open(&plan.dir.join("pki"), jiff::Timestamp::now())?;
+        let homes = Arc::new(homes::Live::new(plan.shared.join("pods"), plan.dir.join("logs")));
+        let gateway = open_doors(&house, plan.http, plan.https, &stop);
+        let traffic = Arc::new(traffic::Live::new(gateway));
+        let forward = Arc::new(forward::Live::default());
+        let pods = local::pod::Ground {
+            node: machine::NODE.into(),
+            processes: processes.clone(),
+            images: Arc::new(images),
+            rounds: Arc::new(probe::Rounds::new(probe::Live)),
+            homes: homes.clone(),
+            loopback: Arc::new(loopback::Live::default()),
+            traffic: traffic.clone(),
+            runtime: machine::container_runtime(),
+            user: machine::user_of_programs,
+        };
+        let limits = build::Limits { time: plan.build_timeout, ..build::Limits::default() };
+        let building = local::build::Config { user: machine::user_of_builds, limits };
+        let house = house
+            .room(local::deployment::Deployments)
+            .room(local::replica_set::ReplicaSets)
+            .room(local::pod::Pods::new(pods))
+            .room(local::service::Services::new(forward.clone()))
+            .room(local::node::Nodes::new(processes.clone(), homes, forward, machine::facts()))
+            .room(local::build::Images::new(builds.clone(), building))
+            .room(local::route::Routes::new(traffic))
+            .room(local::certificate::Certificates::new(authority, ISSUER));
+        let rooms = tokio::spawn(house.run());
+        Ok(Self { processes, builds, rooms, stop })
+    }
+
+    /// Ends every program and everything it started. What they were is found again at the next start.
+    pub(crate) async fn close(self) {
+        self.stop.cancel();
+        // Rooms first: they would start again what is ended here.
+        let _ = self.rooms.await;
+        self.builds.close().await;
+        if let Err(error) = self.processes.stop_all(LAST_GRACE).await {
+            tracing::error!(%error, "some programs may still run");
+        }
+    }
+}
+
+/// How applications are reached here.
+fn apps_config(plan: &Plan) -> anyhow::Result<apps::Config> {
+    let https_port = plan.https.as_ref().map(TcpListener::local_addr).transpose()?.map(|addr| addr.port());
+    let issuer = https_port.map(|_| apps::Issuer { name: ISSUER.into(), kind: "ClusterIssuer".into() });
+    Ok(apps::Config {
+        http_port: Some(plan.http.local_addr()?.port()),
+        https_port,
+        issuer,
+        ..apps::Config::under(plan.base_domain.clone())
+    })
+}
+
+fn open_doors(
+    house: &House,
+    http: TcpListener,
+    https: Option<TcpListener>,
+    stop: &CancellationToken,
+) -> Gateway {
+    let metrics = house.metrics().clone();
+    // The gateway counts, too, but is made from this.
+    let counts: Arc<OnceLock<Gateway>> = Arc::default();
+    let counted = counts.clone();
+    let platform: gateway::Platform = Arc::new(move |request| {
+        let gateway = || counted.get().map(Gateway::metrics).unwrap_or_default();
+        let answer = own_page(request, || gateway() + &metrics.encode());
+        async move { answer }.boxed()
+    });
+    let mut settings = gateway::Settings { platform: Some(platform), ..gateway::Settings::default() };
+    if let Some(port) = https.as_ref().and_then(|listener| listener.local_addr().ok()) {
+        settings.https_port = port.port();
+    }
+    let gateway = counts.get_or_init(|| Gateway::new(settings)).clone();
+    let (door, end) = (gateway.clone(), stop.clone());
+    tokio::spawn(async move { door.serve_http(http, end).await });
+    if let Some(https) = https {
+        let (door, end) = (gateway.clone(), stop.clone());
+        tokio::spawn(async move { door.serve_https(https, end).await });
+    }
+    gateway
+}
+
+/// What the platform itself answers at its own address.
+fn own_page(request: Request<Incoming>, metrics: impl FnOnce() -> String) -> PlatformAnswer {
+    let text = match request.uri().path() {
+        "/healthz" => "ok\n".to_owned(),
+        "/metrics" => metrics(),
+        _ => return PlatformAnswer::NotMine(request),
+    };
+    let mut response = Response::new(Body::full(Bytes::from(text)));
+    *response.status_mut() = StatusCode::OK;
+    let plain = http::HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(header::CONTENT_TYPE, plain);
+    PlatformAnswer::Mine(response)
+}
+
+/// This binary where programs of other users can reach it: static sites are shown by it.
+fn reachable_binary(shared: &Path) -> anyhow::Result<PathBuf> {
+    let own = std::env::current_exe().context("cannot find this program's own file")?;
+    if !place::is_root() {
+        return Ok(own);
+    }
+    let bin = shared.join("bin");
+    std::fs::create_dir_all(&bin).with_context(|| format!("cannot make {}", bin.display()))?;
+    let (link, new) = (bin.join("terrace"), bin.join("terrace.new"));
+    let _ = std::fs::remove_file(&new);
+    // A link costs nothing; where the two places lie on different disks it must be a copy.
+    std::fs::hard_link(&own, &new)
+        .or_else(|_| std::fs::copy(&own, &new).map(drop))
+        .and_then(|()| std::fs::rename(&new, &link))
+        .with_context(|| format!("cannot put this program at {}", link.display()))?;
+    Ok(link)
+}

@@ -1,0 +1,147 @@
+//! Removes archives that nobody refers to.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use anyhow::Context;
+use kube::Client;
+use tokio_util::sync::CancellationToken;
+
+use super::blobs::{ARCHIVE, PART};
+use super::route::{blob_url, is_digest};
+
+/// How often it is looked.
+const EVERY: Duration = Duration::from_secs(10 * 60);
+/// How long an archive stays that nobody refers to: long enough for whoever uploaded it to use it.
+const SPARE: Duration = Duration::from_secs(24 * 60 * 60);
+/// Where archives are referred to. ReplicaSets and Deployments name those that a rollback goes back to.
+const REFERRERS: [&str; 4] = [
+    "/apis/iaf.io/v1alpha1/applications",
+    "/apis/kpack.io/v1alpha2/images",
+    "/apis/apps/v1/replicasets",
+    "/apis/apps/v1/deployments",
+];
+const SCHEME: &str = "terrace-blob://";
+
+/// Looks again and again, until `stop`.
+pub(super) async fn run(blobs: PathBuf, client: Client, stop: CancellationToken) {
+    loop {
+        if let Err(error) = sweep(&blobs, &client, SystemTime::now()).await {
+            tracing::warn!(error = %format!("{error:#}"), "cannot look for archives to remove");
+        }
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(EVERY) => {}
+        }
+    }
+}
+
+/// One look: archives of namespaces that are gone, and old ones that nothing refers to.
+pub(super) async fn sweep(blobs: &Path, client: &Client, now: SystemTime) -> anyhow::Result<()> {
+    let kept = kept(blobs)?;
+    if kept.is_empty() {
+        return Ok(());
+    }
+    let namespaces = names(&list(client, "/api/v1/namespaces").await?)?;
+    let old = |file: &&Kept| now.duration_since(file.changed).is_ok_and(|age| age > SPARE);
+    let gone: Vec<&Kept> = kept.iter().filter(|file| !namespaces.contains(&file.namespace)).collect();
+    let aged: Vec<&Kept> =
+        kept.iter().filter(|file| namespaces.contains(&file.namespace)).filter(old).collect();
+    for file in gone {
+        remove(&file.path);
+        // Only an empty one goes.
+        let _ = std::fs::remove_dir(blobs.join(&file.namespace));
+    }
+    if aged.is_empty() {
+        return Ok(());
+    }
+    let mut used = BTreeSet::new();
+    for path in REFERRERS {
+        used.extend(mentioned(&list(client, path).await?));
+    }
+    for file in aged {
+        let needed = file.url.as_ref().is_some_and(|url| used.contains(url));
+        // Somebody may have asked for it since.
+        let renewed = std::fs::metadata(&file.path).and_then(|metadata| metadata.modified());
+        if !needed && renewed.is_ok_and(|changed| changed == file.changed) {
+            remove(&file.path);
+        }
+    }
+    Ok(())
+}
+
+/// A file that is kept: an archive, which has an address, or what is left of an upload.
+struct Kept {
+    namespace: String,
+    url: Option<String>,
+    path: PathBuf,
+    changed: SystemTime,
+}
+
+fn kept(blobs: &Path) -> anyhow::Result<Vec<Kept>> {
+    let told = || format!("cannot read {}", blobs.display());
+    let folders = match std::fs::read_dir(blobs) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        folders => folders.with_context(told)?,
+    };
+    let mut kept = Vec::new();
+    for folder in folders {
+        let folder = folder.with_context(told)?;
+        if !folder.file_type().with_context(told)?.is_dir() {
+            continue;
+        }
+        let namespace = folder.file_name().to_string_lossy().into_owned();
+        for entry in std::fs::read_dir(folder.path()).with_context(told)? {
+            let entry = entry.with_context(told)?;
+            let file = entry.file_name().to_string_lossy().into_owned();
+            let digest = file.strip_suffix(ARCHIVE).filter(|digest| is_digest(digest));
+            if digest.is_none() && !file.ends_with(PART) {
+                continue;
+            }
+            // One that went meanwhile need not be removed.
+            let Ok(changed) = entry.metadata().and_then(|metadata| metadata.modified()) else { continue };
+            let url = digest.map(|digest| blob_url(&namespace, digest));
+            kept.push(Kept { namespace: namespace.clone(), url, path: entry.path(), changed });
+        }
+    }
+    Ok(kept)
+}
+
+async fn list(client: &Client, path: &str) -> anyhow::Result<String> {
+    let request = http::Request::get(path).body(Vec::new())?;
+    client.request_text(request).await.with_context(|| format!("cannot list {path}"))
+}
+
+fn names(list: &str) -> anyhow::Result<BTreeSet<String>> {
+    let list: serde_json::Value = serde_json::from_str(list)?;
+    let items = list["items"].as_array().context("a list without items")?;
+    Ok(items.iter().filter_map(|item| item["metadata"]["name"].as_str().map(str::to_owned)).collect())
+}
+
+/// Every archive that a text mentions anywhere: rather one kept too many than one removed that is needed.
+fn mentioned(text: &str) -> impl Iterator<Item = String> {
+    let word = |rest: &str| {
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "-/".contains(c))).unwrap_or(rest.len());
+        format!("{SCHEME}{}", &rest[..end])
+    };
+    text.split(SCHEME).skip(1).map(word).collect::<Vec<_>>().into_iter()
+}
+
+fn remove(path: &Path) {
+    if let Err(error) = std::fs::remove_file(path) {
+        tracing::warn!(%error, path = %path.display(), "cannot remove an archive");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn archives_are_found_wherever_they_are_mentioned() {
+        let text = r#"{"blob":"terrace-blob://a/12","note":"{\"blob\":\"terrace-blob://b-c/34\"} terrace-blob://d/5, x"}"#;
+        let found: Vec<String> = mentioned(text).collect();
+        assert_eq!(found, ["terrace-blob://a/12", "terrace-blob://b-c/34", "terrace-blob://d/5"]);
+    }
+}
