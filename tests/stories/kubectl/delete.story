@@ -97,7 +97,7 @@ configmap "held" deleted
 The ConfigMap "held" is invalid: metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{"story.example.com/late"}
 [exit 1]
 
-$ kubectl -n field wait --for=delete configmap/held --timeout=1s
+$ kubectl -n field wait --for=delete configmap/held --timeout=4s
 error: timed out waiting for the condition on configmaps/held
 [exit 1]
 
@@ -141,7 +141,7 @@ configmap/slow patched
 configmap/slow condition met
 
 @ kubectl >= 1.23
-$ kubectl -n field wait --for=condition=Ready configmap/slow --timeout=1s
+$ kubectl -n field wait --for=condition=Ready configmap/slow --timeout=4s
 error: timed out waiting for the condition on configmaps/slow
 [exit 1]
 
