@@ -113,17 +113,18 @@ fn serve(order: Order, record: &mut Record, cgroups: &Cgroups, signals: SignalFd
     let log = Log::open(&order.log, order.limits.log_bytes);
     let launched = log
         .map_err(|error| format!("cannot write the log {}: {error}", order.log.display()))
-        .and_then(|log| launch(&order, cgroups).map(|(program, output)| (program, output, log)));
+        .and_then(|log| listener(log).map_err(|error| format!("cannot listen to the program: {error}")))
+        .and_then(|listener| launch(&order, cgroups).map(|(program, output)| (program, output, listener)));
     // From here on the environment is needed no more.
     let Order { record: path, limits, .. } = order;
-    let (program, output, log) = match launched {
+    let (program, output, listener) = match launched {
         Ok(launched) => launched,
         Err(message) => return finish(record, &path, Cause::NotStarted(message), None),
     };
+    let last_line = listener.hear(output);
     record.program = Some(program);
     record.since_ms = now_ms();
     let told = record.replace(&path);
-    let last_line = listen(output, log);
     let watch = Watch::new(program, &limits, cgroups, &path, signals);
     // A run that nobody could find again must not go on.
     let cause = told.map(|()| {
@@ -137,11 +138,32 @@ fn serve(order: Order, record: &mut Record, cgroups: &Cgroups, signals: SignalFd
     finish(record, &path, cause, last_line.recv_timeout(LAST_WORDS).ok().flatten())
 }
 
-fn listen(output: PipeReader, log: Log) -> mpsc::Receiver<Option<String>> {
+/// A thread that keeps what the program prints.
+struct Listener {
+    output: mpsc::Sender<PipeReader>,
+    last_line: mpsc::Receiver<Option<String>>,
+}
+
+/// Starts the listener, before there is anything to hear: a program that takes every process its user may have would
+/// leave none for this thread.
+fn listener(log: Log) -> io::Result<Listener> {
+    let (give, given) = mpsc::channel();
     let (tell, told) = mpsc::channel();
-    // Nobody listening any more is no reason to stop draining.
-    thread::spawn(move || tell.send(drain(output, log)));
-    told
+    thread::Builder::new().spawn(move || {
+        if let Ok(output) = given.recv() {
+            // Nobody listening any more is no reason to stop draining.
+            let _ = tell.send(drain(output, log));
+        }
+    })?;
+    Ok(Listener { output: give, last_line: told })
+}
+
+impl Listener {
+    fn hear(self, output: PipeReader) -> mpsc::Receiver<Option<String>> {
+        // The thread waits for nothing else.
+        let _ = self.output.send(output);
+        self.last_line
+    }
 }
 
 fn finish(record: &mut Record, path: &Path, cause: Cause, last_line: Option<String>) -> io::Result<()> {
@@ -189,11 +211,10 @@ impl<'a> Watch<'a> {
     /// Waits until the program ended or has to. What is left of its tree is the caller's.
     fn wait(mut self) -> Cause {
         loop {
-            if let Some(cause) = self.ended(tree::collect()) {
-                return cause;
-            }
+            let ended = self.ended(tree::collect());
             let crossed = self.cgroups.crossed().or_else(|| bounds::crossed(self.limits, self.cgroups));
-            if let Some(cause) = crossed {
+            // What its tree holds too much of is why the first process ended, if both are seen at once.
+            if let Some(cause) = crossed.or(ended) {
                 return cause;
             }
             if passed(self.lifetime_ends) {
