@@ -31,3 +31,12 @@ pub const PORT: &str = "terrace.dev/port.";
 
 /// On a Deployment made for an `Application`: the source that it was made from, as JSON; `terrace rollback` reads it.
 pub const SOURCE: &str = "terrace.dev/source";
+
+/// On a `ManagedService` that does not run yet: the `Backup` in its namespace that it is made from.
+pub const RESTORE_BACKUP: &str = "terrace.dev/restore-backup";
+
+/// Beside [`RESTORE_BACKUP`]: the moment that the service goes back to, as RFC 3339.
+pub const RESTORE_TIME: &str = "terrace.dev/restore-time";
+
+/// On a `Backup` that holds the data of a deleted service: until when it is kept, as RFC 3339.
+pub const KEPT_UNTIL: &str = "terrace.dev/kept-until";

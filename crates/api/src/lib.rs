@@ -53,8 +53,9 @@ pub const OURS: [Maker; 18] = [
 ];
 
 /// Other people's kinds, for a machine where nobody else brings them.
-pub const FOREIGN: [Maker; 8] = [
+pub const FOREIGN: [Maker; 9] = [
     foreign_crd::<foreign::cnpg::Cluster>,
+    foreign_crd::<foreign::cnpg::Backup>,
     foreign_crd::<foreign::kpack::Image>,
     foreign_crd::<foreign::traefik::IngressRoute>,
     foreign_crd::<foreign::certmanager::Certificate>,

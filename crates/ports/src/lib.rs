@@ -6,6 +6,7 @@ pub mod forward;
 pub mod homes;
 pub mod images;
 pub mod loopback;
+pub mod postgres;
 pub mod probe;
 pub mod process;
 pub mod traffic;

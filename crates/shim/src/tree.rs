@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{Signal, kill, killpg};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, getpgrp};
 
 use crate::cgroup;
 use crate::process::{self, Process, Stat};
@@ -100,16 +100,31 @@ fn orphans(record: &Record, fresh: bool) -> Vec<Stat> {
 fn end_once(look: impl Fn() -> Vec<Stat>) -> bool {
     let mut stopped = HashSet::new();
     loop {
-        let alive = look().into_iter().filter(|stat| !stat.ended).map(|stat| stat.process);
-        let fresh: Vec<Process> = alive.filter(|process| !stopped.contains(process)).collect();
+        let mut fresh = look();
+        fresh.retain(|stat| !stat.ended && !stopped.contains(&stat.process));
         if fresh.is_empty() {
             break;
         }
-        fresh.iter().for_each(|process| signal(*process, Signal::SIGSTOP));
-        stopped.extend(fresh);
+        stop_groups(&fresh);
+        fresh.iter().for_each(|stat| signal(stat.process, Signal::SIGSTOP));
+        stopped.extend(fresh.iter().map(|stat| stat.process));
     }
     stopped.iter().for_each(|process| signal(*process, Signal::SIGKILL));
     !stopped.is_empty()
+}
+
+/// Stops whole groups, each in one call, in which the kernel lets no member start another: a fork bomb of a thousand
+/// processes leaves whoever stops them one by one too little time. A group never reaches beyond a session, and the
+/// sessions of a run hold nobody else but its shim.
+fn stop_groups(fresh: &[Stat]) {
+    let own = getpgrp();
+    let groups: HashSet<i32> = fresh.iter().filter_map(|stat| i32::try_from(stat.group).ok()).collect();
+    for group in groups.into_iter().filter(|group| *group > 1).map(Pid::from_raw) {
+        if group != own {
+            // A group that has just gone needs no signal.
+            let _ = killpg(group, Signal::SIGSTOP);
+        }
+    }
 }
 
 /// Collects every child that has ended.

@@ -141,13 +141,26 @@ macro_rules! built_in {
     )*};
 }
 
-foreign!(crate::foreign::kpack::ImageStatus, crate::foreign::certmanager::CertificateStatus);
+foreign!(
+    crate::foreign::kpack::ImageStatus,
+    crate::foreign::certmanager::CertificateStatus,
+    crate::foreign::cnpg::ClusterStatus,
+);
 built_in!(DeploymentStatus, NodeStatus, PodStatus, ReplicaSetStatus);
 
 impl Standing for ServiceStatus {
     fn say(&mut self, type_: &str, status: Option<bool>, reason: Reason, message: impl Into<String>) {
         let statement = Statement { type_, status, reason, message: message.into(), generation: None };
         set(self.conditions.get_or_insert_default(), statement, UNDATED);
+    }
+}
+
+/// A backup has no conditions: whether it is good stands in its phase, and why not in its error.
+impl Standing for crate::foreign::cnpg::BackupStatus {
+    fn say(&mut self, type_: &str, status: Option<bool>, _: Reason, message: impl Into<String>) {
+        if type_ == READY {
+            self.error = (status != Some(true)).then(|| message.into());
+        }
     }
 }
 

@@ -1,8 +1,9 @@
-//! CloudNativePG's `Cluster`: a PostgreSQL server with its standbys.
+//! CloudNativePG's `Cluster`, a PostgreSQL server with its standbys, and `Backup`, a copy of one.
 
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -59,6 +60,36 @@ pub struct Bootstrap {
     /// It is made anew.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initdb: Option<InitDb>,
+    /// It is made from a backup.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Recovery>,
+}
+
+/// A server that is made from a backup.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Recovery {
+    /// The `Backup` in the same namespace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backup: Option<LocalRef>,
+    /// Where to stop; without it, at the last change that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovery_target: Option<RecoveryTarget>,
+    /// Database whose owner gets a login.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub database: Option<String>,
+    /// Role that owns it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+}
+
+/// Where a recovery stops.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RecoveryTarget {
+    /// Before the first change after this moment, as RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_time: Option<String>,
 }
 
 /// A server that is made anew.
@@ -119,6 +150,12 @@ pub struct ClusterStatus {
     /// Servers that take connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready_instances: Option<i32>,
+    /// The servers' names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instance_names: Vec<String>,
+    /// How often a standby became the primary, counted as PostgreSQL does.
+    #[serde(rename = "timelineID", skip_serializing_if = "Option::is_none")]
+    pub timeline_id: Option<i64>,
     /// How it stands, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
@@ -155,4 +192,54 @@ pub struct SecretsResourceVersion {
     /// Of the superuser's login.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superuser_secret_version: Option<String>,
+}
+
+/// Which cluster is copied.
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[kube(group = "postgresql.cnpg.io", version = "v1", kind = "Backup", namespaced)]
+#[kube(status = "BackupStatus", derive = "PartialEq", derive = "Default")]
+#[kube(doc = "A copy of a PostgreSQL server, from which another can be made.")]
+#[kube(printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#)]
+#[kube(printcolumn = r#"{"name":"Cluster","type":"string","jsonPath":".spec.cluster.name"}"#)]
+#[kube(printcolumn = r#"{"name":"Method","type":"string","jsonPath":".spec.method"}"#)]
+#[kube(printcolumn = r#"{"name":"Phase","type":"string","jsonPath":".status.phase"}"#)]
+#[kube(printcolumn = r#"{"name":"Error","type":"string","jsonPath":".status.error"}"#)]
+pub struct BackupSpec {
+    /// The cluster, in the same namespace.
+    #[serde(default)]
+    pub cluster: LocalRef,
+    /// How it is copied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+}
+
+/// How far a backup is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BackupStatus {
+    /// `pending`, `started`, `running`, `completed` or `failed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// What it is called where it lies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backup_id: Option<String>,
+    /// When it began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Time>,
+    /// When it ended: the first moment that can be gone back to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped_at: Option<Time>,
+    /// Where in the server's history it began.
+    #[serde(rename = "beginLSN", skip_serializing_if = "Option::is_none")]
+    pub begin_lsn: Option<String>,
+    /// Where it ended.
+    #[serde(rename = "endLSN", skip_serializing_if = "Option::is_none")]
+    pub end_lsn: Option<String>,
+    /// How it was copied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// What went wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
 }

@@ -14,6 +14,9 @@ use crate::{
 /// Keeps a service that applications still use from being deleted.
 pub const MANAGED_SERVICE_FINALIZER: &str = "iaf.io/managed-service-protection";
 
+/// The version of a service that names none, on a cluster.
+pub const DEFAULT_VERSION: &str = "17";
+
 /// Which service, and how large.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
@@ -37,9 +40,10 @@ pub struct ManagedServiceSpec {
     #[serde(default)]
     #[x_kube(validation = Rule::new("!(oldSelf == 'ha' && self != 'ha') && !(oldSelf == 'small' && self == 'micro')").message("a smaller plan would shrink the storage, which cannot be done in place: provision a second service and copy the data"))]
     pub plan: ServicePlan,
-    /// Its major version, such as `17`. Default: the platform's setting.
+    /// Its major version, such as `17`. On one machine the default is the newest that is found there.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 16), regex(pattern = r"^[0-9]+(\.[0-9]+)*$"))]
+    #[schemars(extend("default" = DEFAULT_VERSION))]
     pub version: Option<String>,
     /// Database to create in it.
     #[serde(default = "default_database")]

@@ -33,6 +33,7 @@ fn round_trip(kind: &str, example: Value) -> Value {
         "ProductDeployment" => through::<projects::ProductDeployment>(example),
         "ProductValidator" => through::<projects::ProductValidator>(example),
         "Cluster" => through::<foreign::cnpg::Cluster>(example),
+        "Backup" => through::<foreign::cnpg::Backup>(example),
         "Image" => through::<foreign::kpack::Image>(example),
         "IngressRoute" => through::<foreign::traefik::IngressRoute>(example),
         "Certificate" => through::<foreign::certmanager::Certificate>(example),
