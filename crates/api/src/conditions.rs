@@ -145,6 +145,19 @@ impl Reason {
     }
 }
 
+/// Whether nothing more happens for this reason until a person changes something.
+pub fn waits_for_people(reason: &str) -> bool {
+    let waiting = [
+        Reason::BuildFailed,
+        Reason::HostConflict,
+        Reason::NotOurs,
+        Reason::ConsentMissing,
+        Reason::AwaitingApproval,
+        Reason::WouldLoseData,
+    ];
+    waiting.iter().any(|waits| waits.as_str() == reason)
+}
+
 /// A foreign code in the letters that Kubernetes allows in a reason.
 fn spelled(code: &str) -> Cow<'_, str> {
     let mut word: String = code.chars().filter(char::is_ascii).take(REASON_MAX).collect();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use api::conditions::{READY, RECONCILING, Reason, STALLED, Standing, Statement, set};
+use api::conditions::{READY, RECONCILING, Reason, STALLED, Standing, Statement, set, waits_for_people};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::Resource;
 use kube::core::ApiResource;
@@ -154,7 +154,8 @@ fn mark<T: Standing>(mut status: T, refused: Option<&Refusal>) -> T {
     match (refused, ready) {
         (Some(refusal), _) => say(conditions, STALLED, refusal.reason.clone(), refusal.message.clone()),
         (None, Some(ready)) if ready.status != "True" => {
-            say(conditions, RECONCILING, Reason::Code(ready.reason), ready.message);
+            let type_ = if waits_for_people(&ready.reason) { STALLED } else { RECONCILING };
+            say(conditions, type_, Reason::Code(ready.reason), ready.message);
         }
         (None, _) => {}
     }

@@ -58,6 +58,8 @@ fn no_toolchain(platform: &Platform) {
     }
     assert_eq!(app["status"]["phase"], "Failed");
     assert_eq!(reason(&app, "Ready"), "BuildFailed");
+    assert_eq!(reason(&app, "Stalled"), "BuildFailed", "nothing more happens until somebody pushes again");
+    assert_eq!(reason(&app, "Reconciling"), "");
 }
 
 fn compile_error(platform: &Platform) {

@@ -23,6 +23,7 @@ pub struct Platform {
     directory: tempfile::TempDir,
     pub namespace: String,
     options: Vec<String>,
+    environment: Vec<(String, String)>,
     api_port: u16,
     pub gateway: SocketAddr,
     process: Option<(Child, BufReader<ChildStdout>)>,
@@ -30,6 +31,11 @@ pub struct Platform {
 
 impl Platform {
     pub fn start(options: &[&str]) -> Self {
+        Self::start_in(options, &[])
+    }
+
+    /// The same, with more in its environment.
+    pub fn start_in(options: &[&str], environment: &[(&str, &str)]) -> Self {
         let directory = tempfile::Builder::new().prefix("terrace-hard-").tempdir().expect("a directory");
         // Programs run as other users, and must get through here.
         let through = std::fs::Permissions::from_mode(0o711);
@@ -39,6 +45,7 @@ impl Platform {
             directory,
             namespace: name,
             options: options.iter().map(|&word| word.to_owned()).collect(),
+            environment: environment.iter().map(|&(key, value)| (key.into(), value.into())).collect(),
             api_port: 0,
             gateway: SocketAddr::from(([127, 0, 0, 1], 0)),
             process: None,
@@ -78,6 +85,7 @@ impl Platform {
             .arg(self.path().join("shared"))
             .args(&self.options)
             .env("TERRACE_PLANTED_SECRET", "the-platforms-own")
+            .envs(self.environment.iter().map(|(key, value)| (key, value)))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(log.expect("a file for its words"))
@@ -136,11 +144,11 @@ impl Platform {
         took
     }
 
-    /// The user of this namespace's programs, and that of its builds.
-    pub fn users(&self) -> [u32; 2] {
+    /// The user of this namespace's programs, that of its builds, and that of its databases.
+    pub fn users(&self) -> [u32; 3] {
         let digest = Sha256::digest(&self.namespace);
         let number = u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]) % 1_000_000;
-        [200_000 + number, 1_200_000 + number]
+        [200_000, 1_200_000, 2_200_000].map(|first| first + number)
     }
 
     /// Every process that has to do with this platform: by what it runs, where, with which words, or as whom.
@@ -200,10 +208,14 @@ impl Platform {
 
     /// Applies an Application, in the platform's own namespace unless it names another.
     pub fn try_apply(&self, name: &str, spec: &Value) -> Result<(), String> {
-        let manifest = json!({
+        self.try_apply_object(&json!({
             "apiVersion": "iaf.io/v1alpha1", "kind": "Application",
             "metadata": { "name": name }, "spec": spec,
-        });
+        }))
+    }
+
+    /// Applies any object, in the platform's own namespace unless it names another.
+    pub fn try_apply_object(&self, manifest: &Value) -> Result<(), String> {
         let mut child = self
             .command("kubectl")
             .args(["-n", &self.namespace, "apply", "-f", "-"])
@@ -254,8 +266,22 @@ impl Platform {
     }
 
     pub fn application(&self, name: &str) -> Value {
-        let text = self.try_kubectl(&["get", "application", name, "-o", "json"]).unwrap_or_default();
+        self.object("application", name)
+    }
+
+    /// An object as it is now; nothing if it is not there.
+    pub fn object(&self, kind: &str, name: &str) -> Value {
+        let text = self.try_kubectl(&["get", kind, name, "-o", "json"]).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
+    }
+
+    /// Runs `terrace` to its end: its code, and both of its outputs.
+    pub fn terrace(&self, arguments: &[&str]) -> (i32, String) {
+        let mut command = self.command("timeout");
+        let output = command.args(["300", env!("CARGO_BIN_EXE_terrace")]).args(arguments).output();
+        let output = output.expect("timeout is on every machine");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code().unwrap_or(-1), text(&output.stdout) + &text(&output.stderr))
     }
 
     /// Waits until an application has failed, and returns what it says.

@@ -42,7 +42,12 @@ impl Browser {
     }
 
     pub fn post(&mut self, host: &str, body: &str) -> Result<Answer, String> {
-        self.ask(&format!("POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: {}\r\n\r\n{body}", body.len()))
+        self.post_to(host, "/", body)
+    }
+
+    pub fn post_to(&mut self, host: &str, path: &str, body: &str) -> Result<Answer, String> {
+        let length = body.len();
+        self.ask(&format!("POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n\r\n{body}"))
     }
 
     fn ask(&mut self, request: &str) -> Result<Answer, String> {

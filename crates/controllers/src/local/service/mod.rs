@@ -1,5 +1,6 @@
 //! A `Service` names the pods behind it in `EndpointSlice`s, and passes connections to its own address on to those that
-//! are ready. Every pod has a port of its own on this machine, so every pod has a slice of its own.
+//! are ready. Every pod has a port of its own on this machine, so every pod has a slice of its own. A service that selects
+//! nobody leads to what others' slices name.
 
 mod act;
 mod observe;
@@ -12,12 +13,19 @@ use std::sync::Arc;
 use api::conditions::Reason;
 use k8s_openapi::api::core::v1::{Endpoints, Pod, Service, ServiceStatus};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
-use kit::{Fault, Index, Plan, Reader, Receipt, Refusal, Relation, Room};
+use kit::{Fault, Index, Name, Plan, Reader, Receipt, Refusal, Relation, Room};
 use ports::forward::Forward;
 
 /// The services of one namespace. Which of them a pod is behind is for each to say.
 const BY_NAMESPACE: Index<Service> =
     Index { name: "namespace", keys: |service| service.metadata.namespace.iter().cloned().collect() };
+
+/// The service that a slice belongs to, whoever wrote it.
+fn named(slice: &EndpointSlice) -> Vec<Name> {
+    let service = slice.metadata.labels.iter().flatten().find(|(label, _)| *label == plan::SERVICE_NAME);
+    let namespace = slice.metadata.namespace.clone().unwrap_or_default();
+    service.map(|(_, name)| Name::new(namespace, name.clone())).into_iter().collect()
+}
 
 /// The room of `Service`s.
 pub struct Services<F> {
@@ -43,6 +51,7 @@ impl<F: Forward> Room for Services<F> {
         vec![
             Relation::child::<EndpointSlice>(),
             Relation::child::<Endpoints>(),
+            Relation::other::<EndpointSlice>(named),
             Relation::indexed::<Pod>(BY_NAMESPACE, |pod| pod.metadata.namespace.iter().cloned().collect()),
         ]
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Endpoints, Pod, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
-use kit::Do;
+use kit::{Do, Next};
 use kube::Api;
 use kube::api::{Patch, PatchParams};
 use ports::forward::{Fake, Forward, Forwarding};
@@ -53,7 +53,7 @@ fn told(service: &Service, pods: Vec<Arc<Pod>>, held: &[(&str, &[&str])]) -> Str
         trouble: None,
     };
     let forwards = held.iter().map(|(listen, backends)| (address(listen), forward(backends))).collect();
-    let planned = plan(service, &World { pods, forwards });
+    let planned = plan(service, &World { pods, forwards, slices: vec![] });
     assert!(planned.whole, "slices of pods that are gone go too");
     let words = planned.steps.iter().map(|step| match step {
         Do::Apply(child) if child.resource().kind == "EndpointSlice" => {
@@ -145,6 +145,38 @@ fn every_pod_has_its_slice_and_only_ready_ones_get_connections() {
 }
 
 #[test]
+fn a_service_that_selects_nobody_leads_to_what_slices_of_others_name() {
+    let slice = |port: u16, ready: Value| {
+        Arc::new(read::<EndpointSlice>(json!({
+            "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
+            "metadata": { "name": format!("web-{port}"), "namespace": "default" },
+            "ports": [{ "name": "http", "port": port }, { "name": "other", "port": 9 }],
+            "endpoints": [{ "addresses": ["127.0.0.1"], "conditions": ready }],
+        })))
+    };
+    let table = [
+        ("none", vec![], ""),
+        ("one", vec![slice(20001, json!({ "ready": true }))], "forward 127.96.0.9:80 to 127.0.0.1:20001"),
+        (
+            "two, in order, of which one says nothing",
+            vec![slice(20002, json!({})), slice(20001, json!({ "ready": true }))],
+            "forward 127.96.0.9:80 to 127.0.0.1:20001, 127.0.0.1:20002",
+        ),
+        (
+            "one that is not ready",
+            vec![slice(20001, json!({ "ready": false }))],
+            "forward 127.96.0.9:80 to nobody",
+        ),
+    ];
+    let bare = service(|value| value["spec"]["selector"] = json!({}));
+    for (what, slices, want) in table {
+        let planned = plan(&bare, &World { slices, ..World::default() });
+        let steps: Vec<String> = planned.steps.iter().map(ToString::to_string).collect();
+        assert_eq!(steps.join("; "), want, "{what}");
+    }
+}
+
+#[test]
 fn a_service_leads_to_pods_with_all_its_labels() {
     let pod = pod("a", 1, |value| value["metadata"]["labels"]["more"] = json!("x"));
     assert!(selects(&service(|_| {}), &pod));
@@ -156,7 +188,11 @@ fn a_service_leads_to_pods_with_all_its_labels() {
 fn an_address_that_cannot_be_listened_on_is_told() {
     let trouble = Some("127.96.0.9:80 cannot be listened on without root".to_owned());
     let forwards = [(address("127.96.0.9:80"), Forwarding { backends: vec![], trouble })].into();
-    let planned = plan(&service(|_| {}), &World { pods: vec![], forwards });
+    let planned = plan(&service(|_| {}), &World { forwards, ..World::default() });
+    assert_eq!(planned.next, Next::After(std::time::Duration::from_secs(2)), "nobody tells when it is free");
+    let again =
+        planned.steps.iter().map(ToString::to_string).filter(|step| step.starts_with("forward")).count();
+    assert_eq!(again, 1, "and it is tried again");
     let conditions = planned.status.conditions.clone().unwrap_or_default();
     assert_eq!((conditions[0].type_.as_str(), conditions[0].status.as_str()), ("Reachable", "False"));
     let mut healed = service(|_| {});

@@ -18,7 +18,7 @@ use ports::forward::Forwarding;
 
 use super::super::code::{code, digest};
 use super::super::readiness::{loopback_port, over, ready};
-use forwarding::{forwards, reachable};
+use forwarding::{forwards, named_behind, next, pods_behind, reachable};
 
 /// On a slice: the service that it belongs to.
 pub const SERVICE_NAME: &str = "kubernetes.io/service-name";
@@ -32,6 +32,8 @@ const CODE_LETTERS: usize = 8;
 pub struct World {
     /// Pods that the service selects.
     pub(super) pods: Vec<Arc<Pod>>,
+    /// Slices that name it, of a service that selects nobody: whoever made it writes them.
+    pub(super) slices: Vec<Arc<EndpointSlice>>,
     /// Every address of this machine that is passed on, whoever's it is.
     pub(super) forwards: BTreeMap<SocketAddr, Forwarding>,
 }
@@ -73,18 +75,22 @@ pub(super) fn selects(service: &Service, pod: &Pod) -> bool {
 pub(super) fn plan(service: &Service, world: &World) -> Plan<Step, ServiceStatus> {
     let status = service.status.clone().unwrap_or_default();
     let spec = service.spec.clone().unwrap_or_default();
-    let external = spec.type_.as_deref() == Some("ExternalName");
-    if external || spec.selector.is_none_or(|selector| selector.is_empty()) {
-        // Whoever made the service makes its endpoints too.
+    if spec.type_.as_deref() == Some("ExternalName") {
         return Plan::whole(Vec::new(), status, Next::OnChange);
+    }
+    if spec.selector.is_none_or(|selector| selector.is_empty()) {
+        // Whoever made the service makes its endpoints too.
+        let steps = forwards(service, world, |port| named_behind(world, port)).into_iter().map(Do::Outside);
+        return Plan::whole(steps.collect(), reachable(service, status, world), next(service, world));
     }
     let mut pods: Vec<&Pod> = world.pods.iter().map(|pod| &**pod).filter(|pod| !over(pod)).collect();
     pods.retain(|pod| address(pod).is_some());
     pods.sort_by_key(|pod| pod.metadata.name.clone());
     let mut steps: Vec<Do<Step>> = pods.iter().filter_map(|pod| slice(service, pod)).map(apply).collect();
     steps.push(apply_endpoints(service, &pods));
-    steps.extend(forwards(service, &pods, world).into_iter().map(Do::Outside));
-    Plan::whole(steps, reachable(service, status, world), Next::OnChange)
+    let behind = |port: &ServicePort| pods_behind(service, &pods, port);
+    steps.extend(forwards(service, world, behind).into_iter().map(Do::Outside));
+    Plan::whole(steps, reachable(service, status, world), next(service, world))
 }
 
 fn apply(slice: EndpointSlice) -> Do<Step> {
