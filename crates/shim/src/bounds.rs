@@ -48,13 +48,16 @@ pub(crate) fn watched(limits: &Limits, cgroups: &Cgroups) -> bool {
         || (limits.processes.is_some() && !cgroups.hold_processes())
 }
 
-/// Which limit everything below the shim crosses now.
-pub(crate) fn crossed(limits: &Limits, cgroups: &Cgroups) -> Option<Cause> {
+/// Which limit everything below the shim crosses now. In a `crowd`, where processes come and go, it is looked more closely.
+pub(crate) fn crossed(limits: &Limits, cgroups: &Cgroups, crowd: bool) -> Option<Cause> {
     if !watched(limits, cgroups) {
         return None;
     }
-    let below: Vec<Stat> = process::descendants(std::process::id());
-    if limits.processes.is_some_and(|most| below.iter().map(|stat| stat.threads).sum::<u64>() > most) {
+    let shim = std::process::id();
+    let below: Vec<Stat> = if crowd { process::family(shim) } else { process::descendants(shim) };
+    // One that has ended has no thread left, and still takes the place of one until it is collected.
+    let count: u64 = below.iter().map(|stat| stat.threads.max(1)).sum();
+    if limits.processes.is_some_and(|most| count > most) {
         return Some(Cause::TooManyProcesses);
     }
     let most = limits.memory_bytes.filter(|_| !cgroups.hold_memory())?;

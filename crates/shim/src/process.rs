@@ -99,6 +99,16 @@ pub(crate) fn descendants(root: u32) -> Vec<Stat> {
     found
 }
 
+/// Every process below this one, and everyone in the session that it leads. The kernel's lists of children miss some while
+/// processes come and go by the hundred, as in a fork bomb; but nobody below can enter another's session, and whoever
+/// makes a session of its own is found as a child. It looks at every process of the machine.
+pub(crate) fn family(root: u32) -> Vec<Stat> {
+    let mut found = descendants(root);
+    let known: HashSet<u32> = found.iter().map(|stat| stat.process.pid).chain([root]).collect();
+    found.extend(all().into_iter().filter(|stat| stat.session == root && !known.contains(&stat.process.pid)));
+    found
+}
+
 /// Children hang on the thread that made them, so every thread is asked.
 fn children(parent: u32) -> Vec<u32> {
     let mut found = Vec::new();

@@ -38,6 +38,9 @@ const HELD: Duration = Duration::from_secs(1);
 const WATCHED: Duration = Duration::from_millis(200);
 /// How often another shim's record is looked at until it tells how the start went.
 const DECISION: Duration = Duration::from_millis(5);
+/// So many orphans at once are a fork bomb, or look like one: a thousand processes that start others leave the shim too
+/// little of the machine to count them while they run.
+const CROWD: usize = 32;
 /// The longest wait: a net under every signal that might get lost.
 const IDLE: Duration = Duration::from_secs(60);
 /// How long the end of the output is waited for once everything has ended. Only a process outside the group that was
@@ -211,8 +214,16 @@ impl<'a> Watch<'a> {
     /// Waits until the program ended or has to. What is left of its tree is the caller's.
     fn wait(mut self) -> Cause {
         loop {
-            let ended = self.ended(tree::collect());
-            let crossed = self.cgroups.crossed().or_else(|| bounds::crossed(self.limits, self.cgroups));
+            let collected = tree::collect();
+            // Orphans that end here, or the program itself: that is where the tree cannot be counted by its branches.
+            let (some, crowd) = (!collected.is_empty(), collected.len() >= CROWD);
+            let more = collected.len() >= tree::AT_ONCE;
+            let ended = self.ended(collected);
+            let count = || bounds::crossed(self.limits, self.cgroups, some);
+            let crossed = self
+                .cgroups
+                .crossed()
+                .or_else(|| if crowd { tree::while_stopped(self.program, count) } else { count() });
             // What its tree holds too much of is why the first process ended, if both are seen at once.
             if let Some(cause) = crossed.or(ended) {
                 return cause;
@@ -224,7 +235,7 @@ impl<'a> Watch<'a> {
                 let collected = tree::end_below(std::process::id());
                 return self.ended(collected).unwrap_or(Cause::Lost);
             }
-            self.pause();
+            self.pause(more);
         }
     }
 
@@ -237,12 +248,13 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn pause(&mut self) {
-        let mut longest = IDLE;
+    /// Waits for the next thing to look at; not at all if there is `more` to collect.
+    fn pause(&mut self, more: bool) {
+        let mut longest = if more { Duration::ZERO } else { IDLE };
         if bounds::watched(self.limits, self.cgroups) {
-            longest = WATCHED;
+            longest = longest.min(WATCHED);
         } else if self.limits.memory_bytes.is_some() || self.limits.processes.is_some() {
-            longest = HELD;
+            longest = longest.min(HELD);
         }
         for moment in [self.lifetime_ends, self.grace_ends].into_iter().flatten() {
             longest =

@@ -16,6 +16,9 @@ use crate::record::Record;
 /// How long the kernel is given to clear away what was killed before it is looked at again.
 const PAUSE: Duration = Duration::from_millis(5);
 
+/// How many children are collected at a time.
+pub(crate) const AT_ONCE: usize = 64;
+
 /// Sends a signal to a process, if that is still the one meant.
 pub fn signal(process: Process, signal: Signal) {
     if process.is_alive() {
@@ -37,6 +40,19 @@ pub(crate) fn signal_below(root: u32, signal: Signal) {
     }
 }
 
+/// Looks at something while the group that a program leads is stopped, which is one call however many there are. They go
+/// on unless something was found.
+pub(crate) fn while_stopped<T>(program: Process, look: impl FnOnce() -> Option<T>) -> Option<T> {
+    let Ok(group) = i32::try_from(program.pid).map(Pid::from_raw) else { return look() };
+    // A group that has just gone needs no signal.
+    let stopped = killpg(group, Signal::SIGSTOP).is_ok();
+    let found = look();
+    if stopped && found.is_none() {
+        let _ = killpg(group, Signal::SIGCONT);
+    }
+    found
+}
+
 /// Ends the members of closed control groups, which can start nothing more. One short list instead of a look at every
 /// process of the machine: a fork bomb leaves the shim little time.
 pub(crate) fn end_members(groups: &[PathBuf]) {
@@ -48,9 +64,9 @@ pub(crate) fn end_members(groups: &[PathBuf]) {
 pub(crate) fn end_below(root: u32) -> HashMap<u32, WaitStatus> {
     let mut collected = HashMap::new();
     loop {
-        end_once(|| process::descendants(root));
+        end_once(|| process::family(root));
         collected.extend(collect());
-        if process::descendants(root).is_empty() {
+        if process::family(root).is_empty() {
             return collected;
         }
         thread::sleep(PAUSE);
@@ -127,10 +143,13 @@ fn stop_groups(fresh: &[Stat]) {
     }
 }
 
-/// Collects every child that has ended.
+/// Collects children that have ended: not more than a few dozen, because a fork bomb brings new ones faster than they can
+/// be collected, and each that is collected makes room for another.
 pub(crate) fn collect() -> Vec<(u32, WaitStatus)> {
     let mut collected = Vec::new();
-    while let Ok(status) = waitpid(Pid::from_raw(-1), Some(WaitPidFlag::WNOHANG)) {
+    while collected.len() < AT_ONCE
+        && let Ok(status) = waitpid(Pid::from_raw(-1), Some(WaitPidFlag::WNOHANG))
+    {
         let Some(pid) = status.pid() else { break };
         if matches!(status, WaitStatus::Exited(..) | WaitStatus::Signaled(..)) {
             collected.push((pid.as_raw().unsigned_abs(), status));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ports::process::{Cause, Limits, Processes as _};
 
-use crate::room::{Room, carrying, ended, until};
+use crate::room::{Room, carrying, ended, is_root, until};
 
 const MIB: u64 = 1024 * 1024;
 
@@ -47,7 +47,10 @@ pub async fn a_fork_bomb_is_contained() {
     let marker = format!("marker-{}-bomb", std::process::id());
     let script = format!("bomb() {{ bomb | bomb & }}; bomb; sleep 1000 # {marker}");
     let limits = Limits { processes: Some(64), ..Limits::default() };
-    assert_eq!(cause_of(&room, &script, limits.clone()).await, Cause::TooManyProcesses);
+    let cause = cause_of(&room, &script, limits.clone()).await;
+    // Without control groups the kernel may refuse the program's own next process before anybody has counted.
+    let refused = !is_root() && cause == Cause::Exited(2);
+    assert!(refused || cause == Cause::TooManyProcesses, "{cause:?}");
     assert_eq!(carrying(&marker), 0, "nothing is left");
     let room = Room::new().await;
     let modest = "for n in 1 2 3 4 5 6 7 8; do sleep 0.01 & done; wait";
