@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::apps::{delete, deploy, list, logs, rollback};
-use crate::{completions, crds, files, kubeconfig, place, preview, say, up};
+use crate::{completions, crds, files, kubeconfig, place, postgres, preview, say, up};
 
 /// Applications, databases, cloud resources and projects as Kubernetes objects, from one binary.
 #[derive(Parser)]
@@ -77,6 +77,9 @@ enum Command {
         kustomize build . | terrace plan -f - -o json\n\n\
         Ends with 0 when there is nothing to do, 2 when something would change, 1 when something cannot be.")]
     Plan(preview::Options),
+    /// See which PostgreSQL services run on, and fetch others
+    #[command(subcommand)]
+    Postgres(postgres::What),
     /// Print the address book for kubectl and other clients
     #[command(after_help = "Examples:\n  \
         export KUBECONFIG=$(terrace kubeconfig --path)\n  \
@@ -112,6 +115,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Delete(what) => return delete::run(&dir()?, &what).await,
         Command::Plan(options) => return preview::run(&dir()?, &options).await,
         Command::Up(options) => up::run(dir()?, options).await?,
+        Command::Postgres(what) => postgres::run(&dir()?, &what).await?,
         Command::Kubeconfig(options) => kubeconfig::run(&dir()?, &options)?,
         Command::Crds(options) => crds::run(&options)?,
         Command::Version { output } => version(output.as_deref())?,

@@ -1,5 +1,7 @@
 //! Brings the definitions of everything Terrace serves into the control plane.
 
+use std::sync::Arc;
+
 use anyhow::{Context, bail};
 use bytes::Bytes;
 use control_plane::ControlPlane;
@@ -10,19 +12,41 @@ use tokio::task::JoinHandle;
 use tower::ServiceExt;
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+/// The definition of services.
+const MANAGED_SERVICES: &str = "managedservices.iaf.io";
+/// Where one of its versions holds the version of services that name none.
+const DEFAULT_VERSION: &str = "/schema/openAPIV3Schema/properties/spec/properties/version/default";
 
 /// A definition in the making.
 pub(crate) type Wanted = JoinHandle<Value>;
 
-/// Begins to make every definition, ours and those of the kinds that local drivers fulfil, side by side.
-pub(crate) fn wanted() -> Vec<Wanted> {
+/// Looks for the newest major version of PostgreSQL that there is.
+pub(crate) type Newest = Arc<dyn Fn() -> Option<u32> + Send + Sync>;
+
+/// Begins to make every definition, ours and those of the kinds that local drivers fulfil, side by side. Where databases
+/// run on this machine, services that name no version get the newest that is found.
+pub(crate) fn wanted(newest: Option<Newest>) -> Vec<Wanted> {
+    let make = |make: api::Maker| {
+        let newest = newest.clone();
+        tokio::task::spawn_blocking(move || definition(make, newest))
+    };
+    api::OURS.into_iter().chain(api::FOREIGN).map(make).collect()
+}
+
+fn definition(make: api::Maker, newest: Option<Newest>) -> Value {
     // A definition is plain data: it always has a JSON form.
-    let json = |make: api::Maker| serde_json::to_value(make()).unwrap_or_default();
-    api::OURS
-        .into_iter()
-        .chain(api::FOREIGN)
-        .map(|make| tokio::task::spawn_blocking(move || json(make)))
-        .collect()
+    let mut definition = serde_json::to_value(make()).unwrap_or_default();
+    if definition["metadata"]["name"] == MANAGED_SERVICES
+        && let Some(major) = newest.and_then(|newest| newest())
+    {
+        let versions = definition["spec"]["versions"].as_array_mut();
+        for default in
+            versions.into_iter().flatten().filter_map(|version| version.pointer_mut(DEFAULT_VERSION))
+        {
+            *default = major.to_string().into();
+        }
+    }
+    definition
 }
 
 /// Applies each definition as soon as it is made. Returns how many there are.
@@ -71,6 +95,9 @@ async fn ask(service: control_plane::wire::ApiService, request: Request<Full<Byt
 }
 
 /// Whether an object holds everything that is wanted of it; what the server added does not matter.
+///
+/// Not `kit::says`: that one leaves entries of a list alone that others have added, and a definition's lists are all ours.
+/// A rule or a column that a newer Terrace has no more must go.
 fn says(there: &Value, wanted: &Value) -> bool {
     match (there, wanted) {
         (Value::Object(there), Value::Object(wanted)) => wanted
@@ -87,7 +114,7 @@ fn says(there: &Value, wanted: &Value) -> bool {
 mod tests {
     use serde_json::json;
 
-    use super::says;
+    use super::{definition, says};
 
     #[test]
     fn an_object_says_what_is_wanted_when_nothing_of_it_is_missing_or_different() {
@@ -97,10 +124,31 @@ mod tests {
             ("less than wanted", json!({}), json!({ "a": 1 }), false),
             ("something else", json!({ "a": { "b": 1 } }), json!({ "a": { "b": 2 } }), false),
             ("a list with more in it", json!([1, 2]), json!([1]), false),
+            ("a column too many", json!([{ "name": "a" }, { "name": "b" }]), json!([{ "name": "a" }]), false),
             ("a wish for nothing", json!({}), json!({ "a": null }), true),
         ];
         for (what, there, wanted, want) in table {
             assert_eq!(says(&there, &wanted), want, "{what}");
+        }
+    }
+    #[test]
+    fn services_that_name_no_version_get_the_newest_that_is_found() {
+        let table = [
+            ("none is looked for", None, json!("17")),
+            ("none is found", Some(None), json!("17")),
+            ("one is found", Some(Some(15)), json!("15")),
+        ];
+        for (what, found, want) in table {
+            let newest = found.map(|found| -> super::Newest { std::sync::Arc::new(move || found) });
+            let made: Vec<_> = api::OURS.into_iter().map(|make| definition(make, newest.clone())).collect();
+            let service = made.iter().find(|made| made["spec"]["names"]["kind"] == "ManagedService");
+            let versions = &service.expect("it is ours")["spec"]["versions"];
+            let spec = &versions[0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
+            assert_eq!(spec["properties"]["version"]["default"], want, "{what}");
+            let others = made.iter().zip(api::crds()).filter(|(made, _)| Some(*made) != service);
+            for (made, plain) in others {
+                assert_eq!(*made, serde_json::to_value(plain).expect("is JSON"), "{what}");
+            }
         }
     }
 }

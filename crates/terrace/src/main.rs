@@ -11,6 +11,7 @@ mod machine;
 mod modes;
 mod paint;
 mod place;
+mod postgres;
 mod preview;
 mod say;
 mod up;

@@ -45,6 +45,8 @@ pub(crate) struct Plan {
     pub https: Option<TcpListener>,
     /// How long one build may take.
     pub build_timeout: Duration,
+    /// More directories with the programs of PostgreSQL.
+    pub postgres_bin: Vec<PathBuf>,
 }
 
 /// This machine, running programs.

@@ -36,17 +36,31 @@ pub(crate) fn prepare(dir: &Path) -> anyhow::Result<()> {
 /// The data directory is closed to everybody else. That is no hindrance while programs run as the platform's own user;
 /// where the platform is root they run as others, and a second place outside is needed.
 pub(crate) fn shared(dir: &Path, given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
-    let shared = match given {
-        Some(shared) => std::path::absolute(shared)?,
-        None if is_root() => Path::new(SHARED).join(short_name(dir)),
-        None => return Ok(dir.to_owned()),
-    };
+    let own = given.is_none() && !is_root();
+    let shared = shared_path(dir, given)?;
+    if own {
+        return Ok(shared);
+    }
     let told = || {
         format!("cannot use {} for images and programs; choose another with --shared-dir", shared.display())
     };
     DirBuilder::new().recursive(true).mode(0o711).create(&shared).with_context(told)?;
     std::fs::set_permissions(&shared, std::fs::Permissions::from_mode(0o711)).with_context(told)?;
     Ok(shared)
+}
+
+/// Where that is, whether it is there or not.
+pub(crate) fn shared_path(dir: &Path, given: Option<PathBuf>) -> std::io::Result<PathBuf> {
+    match given {
+        Some(shared) => std::path::absolute(shared),
+        None if is_root() => Ok(Path::new(SHARED).join(short_name(dir))),
+        None => Ok(dir.to_owned()),
+    }
+}
+
+/// Where the builds of PostgreSQL lie that `terrace postgres install` has fetched.
+pub(crate) fn postgres(shared: &Path) -> PathBuf {
+    shared.join("postgres/builds")
 }
 
 /// Whether programs can be run as other users.

@@ -1,12 +1,14 @@
 //! `terrace up`: the platform on this machine.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use api::names::HostName;
 use clap::Args;
 use control_plane::{Config, ControlPlane};
+use ports::postgres::builds;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -38,6 +40,10 @@ pub(crate) struct Options {
     /// How long one build may take before it is ended
     #[arg(long, default_value_t = 600, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     build_timeout: u64,
+    /// Another directory with the programs of PostgreSQL, which wins over others of the same major version; may be given
+    /// several times
+    #[arg(long, value_name = "DIR")]
+    postgres_bin: Vec<PathBuf>,
     /// Deploy a directory as soon as the platform is ready, as `terrace deploy DIR` does; may be given several times
     #[arg(long, value_name = "DIR", conflicts_with = "api_only")]
     deploy: Vec<PathBuf>,
@@ -59,7 +65,7 @@ pub(crate) async fn run(dir: PathBuf, options: Options) -> anyhow::Result<()> {
     let api = bind(options.port, "--port").await?;
     let machine = if options.api_only { None } else { Some(plan(&dir, &options).await?) };
     // Made beside the opening of the store, which takes about as long.
-    let definitions = install::wanted();
+    let definitions = install::wanted(machine.as_ref().map(newest_postgres));
     let plane = ControlPlane::open(Config { dir: Some(dir.clone()), logs: Some(dir.join("logs")) }).await?;
     progress.part("store", "state is open", Some(&dir.display().to_string()))?;
     let stop = CancellationToken::new();
@@ -124,7 +130,14 @@ async fn plan(dir: &Path, options: &Options) -> anyhow::Result<Plan> {
         http: bind(options.http_port, "--http-port").await?,
         https,
         build_timeout: Duration::from_secs(options.build_timeout),
+        postgres_bin: options.postgres_bin.iter().map(std::path::absolute).collect::<Result<_, _>>()?,
     })
+}
+
+/// Looks for the newest PostgreSQL that services can run on here.
+fn newest_postgres(plan: &Plan) -> install::Newest {
+    let (named, cache) = (plan.postgres_bin.clone(), place::postgres(&plan.shared));
+    Arc::new(move || builds::find(&named, Some(&cache)).into_keys().next_back())
 }
 
 async fn start(

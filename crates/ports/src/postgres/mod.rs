@@ -15,6 +15,8 @@ use jiff::Timestamp;
 use kit::{Fault, Name, Retry};
 use tokio::sync::broadcast;
 
+pub mod builds;
+
 /// Which cluster: by its object's name for people, by its uid for the directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {

@@ -271,7 +271,7 @@ async fn house() -> House {
     let plane = ControlPlane::start().await.expect("starts");
     let dir = tempfile::tempdir().expect("a directory");
     uploads::mount(&plane, &uploads::Settings::under(dir.path()), CancellationToken::new());
-    crate::install::definitions(&plane, crate::install::wanted()).await.expect("are installed");
+    crate::install::definitions(&plane, crate::install::wanted(None)).await.expect("are installed");
     let client = plane.client();
     House { plane, client, dir }
 }

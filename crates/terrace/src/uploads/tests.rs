@@ -340,6 +340,6 @@ async fn archives_that_nobody_needs_go_and_those_in_use_stay() {
 }
 
 async fn install(house: &House) {
-    let definitions = crate::install::wanted();
+    let definitions = crate::install::wanted(None);
     crate::install::definitions(&house.plane, definitions).await.expect("are installed");
 }
