@@ -5,6 +5,9 @@
 //! it is a standby when `standby.signal` lies in it, and the record beside the instances holds what nothing else tells.
 //! Every call may be repeated.
 
+pub mod builds;
+mod live;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::future::Future;
@@ -14,6 +17,8 @@ use api::secret::Sealed;
 use jiff::Timestamp;
 use kit::{Fault, Name, Retry};
 use tokio::sync::broadcast;
+
+pub use live::{Live, Settings as LiveSettings};
 
 /// Which cluster: by its object's name for people, by its uid for the directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -244,7 +249,9 @@ pub struct Copied {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No build of that version is on this machine.
-    #[error("PostgreSQL {major} is not on this machine; {there}; `terrace postgres install {major}` fetches it")]
+    #[error(
+        "PostgreSQL {major} is not on this machine; {there}; `terrace postgres install {major}` fetches it"
+    )]
     NoBuild {
         /// The major version.
         major: u32,
