@@ -80,7 +80,7 @@ async fn fails_over(postgres: &impl Postgres, cluster: &Key) {
 async fn backs_up(postgres: &impl Postgres, cluster: &Key, major: u32) {
     assert_eq!(postgres.backup("0c0ffee0-0002").await.expect("a look"), None);
     postgres.back_up(cluster, 2, "0c0ffee0-0002").await.expect("it begins");
-    let copied = done(postgres, cluster, "0c0ffee0-0002").await;
+    let copied = done(postgres, "0c0ffee0-0002").await;
     assert_eq!(copied, major);
     postgres.stop(cluster, 2, Stop::Fast).await.expect("it stops");
     assert_eq!(there(postgres, cluster, 2).await.run, Run::Stopped);
@@ -88,7 +88,7 @@ async fn backs_up(postgres: &impl Postgres, cluster: &Key, major: u32) {
         postgres.retire(cluster, "0c0ffee0-0003").await.expect("it goes");
     }
     assert_eq!(postgres.look(cluster).await.expect("a look"), Seen::default());
-    assert_eq!(done(postgres, cluster, "0c0ffee0-0003").await, major);
+    assert_eq!(done(postgres, "0c0ffee0-0003").await, major);
 
     let other = key("0c0ffee0-0004");
     let nothing = Source { backup: "0c0ffee0-9999".into(), until: None };
@@ -105,18 +105,13 @@ async fn backs_up(postgres: &impl Postgres, cluster: &Key, major: u32) {
     }
 }
 
-async fn done(postgres: &impl Postgres, cluster: &Key, backup: &str) -> u32 {
-    let mut found = None;
-    until(postgres, cluster, "never used", |_| Some(())).await;
-    while found.is_none() {
-        found = match postgres.backup(backup).await.expect("a look").expect("it was begun") {
-            Backup::Done(copied) => Some(copied.major),
+async fn done(postgres: &impl Postgres, backup: &str) -> u32 {
+    let mut changes = postgres.changes();
+    loop {
+        match postgres.backup(backup).await.expect("a look").expect("it was begun") {
+            Backup::Done(copied) => return copied.major,
             Backup::Failed { story } => panic!("{story}"),
-            Backup::Running { .. } => {
-                tokio::task::yield_now().await;
-                None
-            }
-        };
+            Backup::Running { .. } => drop(changes.recv().await),
+        }
     }
-    found.expect("it is done")
 }

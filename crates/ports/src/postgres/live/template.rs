@@ -1,8 +1,13 @@
 //! Data directories that are prepared once for each version and then copied: that is faster than making each anew.
 
+use nix::unistd::{Uid, User};
+
 use super::super::{Build, Error, Key, Number};
 use super::program::Call;
 use super::{Inner, Live, files};
+
+/// Users without rights that machines have, the better first.
+const MAKERS: [&str; 2] = ["postgres", "nobody"];
 
 impl Live {
     /// Makes the first instance of a cluster, empty.
@@ -60,7 +65,7 @@ impl Inner {
         if place.exists() {
             return Ok(());
         }
-        let owner = self.owner("")?;
+        let owner = self.maker()?;
         let fresh = files::added(&place, "new");
         let (target, password) = (fresh.clone(), self.superuser.clone());
         let words = files::added(&place, "words");
@@ -81,10 +86,24 @@ impl Inner {
         files::remove(&pwfile)?;
         made?;
         files::blocking(move || {
+            files::claim(&fresh)?;
             files::sync(&fresh)?;
             files::rename(&fresh, &place)
         })
         .await
+    }
+
+    /// Who makes templates. `initdb` wants a user that the machine has a name for, which those of namespaces need not
+    /// have; it makes the same whoever runs it.
+    fn maker(&self) -> Result<Option<u32>, Error> {
+        let Some(user) = self.owner("")? else { return Ok(None) };
+        let named =
+            |user: Result<Option<User>, nix::Error>| user.ok().flatten().map(|user| user.uid.as_raw());
+        let own = named(User::from_uid(Uid::from_raw(user)));
+        let makers = MAKERS.iter().filter_map(|name| named(User::from_name(name)));
+        own.into_iter().chain(makers).find(|user| *user != 0).map(Some).ok_or_else(|| {
+            Error::Unfit("`initdb` needs a user with a name, such as `nobody`, and there is none".to_owned())
+        })
     }
 
     async fn initdb(
@@ -109,7 +128,7 @@ impl Inner {
             "-D",
             &fresh.display().to_string(),
         ]);
-        call.owner = self.owner("")?;
+        call.owner = self.maker()?;
         self.call(call).await.map(drop)
     }
 }
