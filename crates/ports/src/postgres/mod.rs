@@ -5,6 +5,9 @@
 //! it is a standby when `standby.signal` lies in it, and the record beside the instances holds what nothing else tells.
 //! Every call may be repeated.
 
+pub mod builds;
+mod live;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::future::Future;
@@ -15,7 +18,7 @@ use jiff::Timestamp;
 use kit::{Fault, Name, Retry};
 use tokio::sync::broadcast;
 
-pub mod builds;
+pub use live::{Live, Settings as LiveSettings};
 
 /// Which cluster: by its object's name for people, by its uid for the directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,0 +1,82 @@
+//! Roles and databases: those of the machinery, and those that were asked for.
+
+use std::time::Duration;
+
+use super::super::{Error, Key, Login, Number};
+use super::sql::{identifier, literal};
+use super::{Inner, Live};
+
+/// The role that standbys follow with.
+pub(super) const REPLICA: &str = "terrace_replica";
+/// How long making a database may take: it copies one.
+const MAKING: Duration = Duration::from_secs(20);
+/// What `pg_rewind` reads a server's files with.
+/// https://www.postgresql.org/docs/current/app-pgrewind.html
+const REWIND: &str = "\
+GRANT EXECUTE ON FUNCTION pg_catalog.pg_ls_dir(text, boolean, boolean) TO terrace_replica;
+GRANT EXECUTE ON FUNCTION pg_catalog.pg_stat_file(text, boolean) TO terrace_replica;
+GRANT EXECUTE ON FUNCTION pg_catalog.pg_read_binary_file(text) TO terrace_replica;
+GRANT EXECUTE ON FUNCTION pg_catalog.pg_read_binary_file(text, bigint, bigint, boolean) TO terrace_replica;";
+
+impl Live {
+    /// Makes the role and the database of a login, or gives the role its password.
+    pub(super) async fn grant_login(
+        &self,
+        cluster: &Key,
+        primary: Number,
+        login: &Login,
+    ) -> Result<(), Error> {
+        let gate = self.inner.gate(&cluster.uid);
+        let _alone = gate.lock().await;
+        let inner = &self.inner;
+        if inner.known(cluster)?.granted.as_ref() == Some(&login.mark) {
+            return Ok(());
+        }
+        let Login { owner, database, password, mark } = login;
+        if [owner, database].iter().any(|name| name.is_empty() || name.contains('\0'))
+            || [REPLICA, "postgres"].contains(&owner.as_str())
+        {
+            return Err(Error::Unfit(format!("`{owner}` cannot own the database `{database}`")));
+        }
+        inner.prepare(cluster, primary).await?;
+        let place = (cluster.uid.as_str(), primary);
+        let (role, base) = (identifier(owner), identifier(database));
+        let there = format!("SELECT 1 FROM pg_roles WHERE rolname = {}", literal(owner));
+        let verb = if inner.ask_one(place, LOGIN, &there).await?.is_some() { "ALTER" } else { "CREATE" };
+        let sql = format!("{verb} ROLE {role} LOGIN PASSWORD {}", literal(password.open()));
+        inner.ask(place, LOGIN, &sql, MAKING).await?;
+        let there = format!("SELECT 1 FROM pg_database WHERE datname = {}", literal(database));
+        let sql = if inner.ask_one(place, LOGIN, &there).await?.is_some() {
+            format!("ALTER DATABASE {base} OWNER TO {role}")
+        } else {
+            format!("CREATE DATABASE {base} OWNER {role}")
+        };
+        inner.ask(place, LOGIN, &sql, MAKING).await?;
+        inner.ask(place, LOGIN, &format!("REVOKE ALL ON DATABASE {base} FROM PUBLIC"), MAKING).await?;
+        inner.update(&cluster.uid, |record| record.granted = Some(mark.clone())).await
+    }
+}
+
+const LOGIN: &str = "cannot make the login";
+
+impl Inner {
+    /// Gives the roles of the machinery their passwords, once, on the primary.
+    pub(super) async fn prepare(&self, cluster: &Key, primary: Number) -> Result<(), Error> {
+        let record = self.known(cluster)?;
+        if record.prepared {
+            return Ok(());
+        }
+        let place = (cluster.uid.as_str(), primary);
+        let there = self.ask_one(place, PREPARE, "SELECT 1 FROM pg_roles WHERE rolname = 'terrace_replica'");
+        let verb = if there.await?.is_some() { "ALTER" } else { "CREATE" };
+        let sql = format!(
+            "{verb} ROLE {REPLICA} LOGIN REPLICATION PASSWORD {};{REWIND};ALTER ROLE postgres PASSWORD {}",
+            literal(&record.replica),
+            literal(self.password(&cluster.uid).open()),
+        );
+        self.ask(place, PREPARE, &sql, MAKING).await?;
+        self.update(&cluster.uid, |record| record.prepared = true).await
+    }
+}
+
+const PREPARE: &str = "cannot prepare the server";
