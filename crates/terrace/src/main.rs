@@ -13,6 +13,7 @@ mod paint;
 mod place;
 mod preview;
 mod say;
+mod services;
 mod up;
 mod uploads;
 

@@ -244,9 +244,7 @@ pub struct Copied {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No build of that version is on this machine.
-    #[error(
-        "PostgreSQL {major} is not on this machine; {there}; `terrace postgres install {major}` fetches it"
-    )]
+    #[error("PostgreSQL {major} is not on this machine; {there}; `terrace postgres install {major}` fetches it")]
     NoBuild {
         /// The major version.
         major: u32,

@@ -466,7 +466,8 @@ async fn operator(client: Client) {
 }
 
 fn scenario(_: &Gate) -> Scenario<ManagedServices> {
-    Scenario::new(room(), manifest()).world(operator)
+    let space = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "team" } });
+    Scenario::new(room(), manifest()).given(space).world(operator)
 }
 
 async fn status(bench: &Bench) -> Value {
