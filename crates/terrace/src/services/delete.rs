@@ -76,12 +76,15 @@ async fn gone(
     options: &Options,
 ) -> anyhow::Result<End<()>> {
     let name = &options.name;
+    let service_phase = service.status.as_ref().and_then(|status| status.phase);
     until(options.patience.timeout, async || {
         let there = services.get_opt(name).await.map_err(told)?;
         Ok(match there.filter(|there| there.uid() == service.uid()) {
             None => Seen::Done(()),
             Some(there) => {
-                let message = there.status.and_then(|status| status.message);
+                // What it said before it was to go is of no interest any more.
+                let status = there.status.filter(|status| status.phase != service_phase);
+                let message = status.and_then(|status| status.message);
                 Seen::Waiting(format!("{name}: {}", message.unwrap_or_else(|| "going".into())))
             }
         })
