@@ -40,3 +40,7 @@ pub const RESTORE_TIME: &str = "terrace.dev/restore-time";
 
 /// On a `Backup` that holds the data of a deleted service: until when it is kept, as RFC 3339.
 pub const KEPT_UNTIL: &str = "terrace.dev/kept-until";
+
+/// On a `Cluster` made for a `ManagedService`, and on its `Backup`s: the service's spec, as JSON. A service that is gone
+/// is made again from it.
+pub const SERVICE_SPEC: &str = "terrace.dev/service-spec";

@@ -6,8 +6,13 @@ use kit::{AnyRoom, entered};
 
 pub mod apps;
 pub mod local;
+pub mod services;
 
 /// Every room that runs in a cluster and on one machine alike.
-pub fn all(apps: apps::Config) -> Vec<Arc<dyn AnyRoom>> {
-    vec![entered(apps::Applications::new(apps)), entered(apps::DataSources)]
+pub fn all(apps: apps::Config, services: services::Config) -> Vec<Arc<dyn AnyRoom>> {
+    vec![
+        entered(apps::Applications::new(apps)),
+        entered(apps::DataSources),
+        entered(services::ManagedServices::new(services)),
+    ]
 }

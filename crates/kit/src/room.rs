@@ -68,6 +68,11 @@ pub trait Room: Send + Sync + 'static {
     fn failed(status: &mut Self::Status, reason: Reason, story: String) {
         status.not_ready(reason, story);
     }
+
+    /// Says in a status that the spec cannot be met.
+    fn refused(status: &mut Self::Status, refusal: &Refusal) {
+        status.not_ready(refusal.reason.clone(), refusal.message.clone());
+    }
 }
 
 /// A way to find objects of a kind by something that they name.

@@ -92,7 +92,7 @@ async fn pass<R: Room>(room: &R, tools: &Tools, object: &R::Kind) -> Result<Pass
         Ok(plan) => plan,
         Err(refusal) => {
             let mut status = status::<R>(object);
-            status.not_ready(refusal.reason.clone(), refusal.message.clone());
+            R::refused(&mut status, &refusal);
             return Ok(Passed { status, next: Next::OnChange, refused: Some(refusal) });
         }
     };

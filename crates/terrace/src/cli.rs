@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::apps::{delete, deploy, list, logs, rollback};
-use crate::{completions, crds, files, kubeconfig, place, postgres, preview, say, up};
+use crate::{completions, crds, files, kubeconfig, place, postgres, preview, say, services, up};
 
 /// Applications, databases, cloud resources and projects as Kubernetes objects, from one binary.
 #[derive(Parser)]
@@ -18,6 +18,8 @@ use crate::{completions, crds, files, kubeconfig, place, postgres, preview, say,
         terrace up                          start the platform on this machine\n  \
         terrace deploy ./shop               build and run what lies in a directory\n  \
         terrace logs shop -f                see what it says\n  \
+        terrace service create db           make a database\n  \
+        terrace service bind db shop        give it to an application\n  \
         export KUBECONFIG=$(terrace kubeconfig --path)\n  \
         kubectl get databaseclaims          talk to the platform with kubectl\n\n\
         The platform keeps its state in one directory, shown by `terrace kubeconfig --path`.\n\
@@ -71,6 +73,9 @@ enum Command {
     /// Delete something
     #[command(subcommand)]
     Delete(delete::What),
+    /// Databases that the platform runs: make one, bind it to an application, back it up, bring it back
+    #[command(subcommand)]
+    Service(services::What),
     /// Print what the platform would do about a file, field by field, without doing it
     #[command(after_help = "Examples:\n  \
         terrace plan -f app.yaml\n  \
@@ -113,6 +118,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Logs(options) => return logs::run(&dir()?, &options).await,
         Command::Rollback(options) => return rollback::run(&dir()?, &options).await,
         Command::Delete(what) => return delete::run(&dir()?, &what).await,
+        Command::Service(what) => return services::run(&dir()?, what).await,
         Command::Plan(options) => return preview::run(&dir()?, &options).await,
         Command::Up(options) => up::run(dir()?, options).await?,
         Command::Postgres(what) => postgres::run(&dir()?, &what).await?,

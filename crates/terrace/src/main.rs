@@ -14,6 +14,7 @@ mod place;
 mod postgres;
 mod preview;
 mod say;
+mod services;
 mod up;
 mod uploads;
 

@@ -8,7 +8,7 @@ use anyhow::Context;
 use api::names::HostName;
 use bytes::Bytes;
 use control_plane::ControlPlane;
-use controllers::{apps, local};
+use controllers::{apps, local, services};
 use futures::FutureExt;
 use gateway::{Body, Gateway, PlatformAnswer};
 use http::{Request, Response, StatusCode, header};
@@ -83,7 +83,7 @@ impl Machine {
             .await
             .context("cannot write down how applications are reached")?;
         let house = House::new(client, stop.clone());
-        let house = controllers::all(config).into_iter().fold(house, House::any);
+        let house = controllers::all(config, services::Config::default()).into_iter().fold(house, House::any);
         let authority = authority::Live::open(&plan.dir.join("pki"), jiff::Timestamp::now())?;
         let homes = Arc::new(homes::Live::new(plan.shared.join("pods"), plan.dir.join("logs")));
         let gateway = open_doors(&house, plan.http, plan.https, &stop);

@@ -95,7 +95,7 @@ pub(crate) async fn run(data_dir: &Path, options: &Options) -> anyhow::Result<Ex
     let config = settings::published(&client)
         .await
         .context("the platform's settings in kube-public cannot be read")?;
-    let rooms = controllers::all(config);
+    let rooms = controllers::all(config, controllers::services::Config::default());
     let asked = Asked { tools: Tools::new(Reader::direct(client.clone())), client, rooms };
     let mut previews = Vec::new();
     for document in documents {

@@ -1,6 +1,6 @@
 //! What is printed: answers on standard output, complaints on standard error, colour only on terminals.
 
-use std::io::Write;
+use std::io::{BufRead, Write};
 use std::process::ExitCode;
 
 use crate::paint::Paint;
@@ -37,6 +37,16 @@ pub(crate) fn usage(message: &str) -> ExitCode {
 /// Prints a line beside the answer. Nobody is left to be told when even this fails.
 pub(crate) fn note(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
+}
+
+/// Asks a person at the terminal. Whatever is not a clear yes is a no.
+pub(crate) fn agreed(question: &str) -> bool {
+    let mut err = std::io::stderr().lock();
+    let _ = write!(err, "{question} [y/N] ").and_then(|()| err.flush());
+    drop(err);
+    let mut answer = String::new();
+    let read = std::io::stdin().lock().read_line(&mut answer);
+    read.is_ok() && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }
 
 /// The start-up as it happens: for people, or one JSON object per line for programs.

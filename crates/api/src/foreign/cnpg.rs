@@ -138,6 +138,22 @@ pub struct PostgresqlSettings {
     /// As in `postgresql.conf`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
+    /// For how many standbys each commit waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub synchronous: Option<Synchronous>,
+}
+
+/// For how many standbys each commit waits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Synchronous {
+    /// `any` of them, or the `first` ones.
+    pub method: String,
+    /// How many.
+    pub number: i32,
+    /// Whether commits wait even where so many standbys are not to be had (`required`), or not (`preferred`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data_durability: Option<String>,
 }
 
 /// What CloudNativePG says of it.

@@ -21,7 +21,7 @@ pub(crate) struct Connection {
     /// Kubeconfig of the platform or cluster; without it, and without KUBECONFIG, the platform in the data directory
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// Namespace of the application
+    /// Namespace
     #[arg(long, short, default_value = "default", value_name = "NAME")]
     pub namespace: String,
 }

@@ -1,6 +1,6 @@
 //! `terrace delete`.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -59,7 +59,7 @@ pub(crate) async fn run(data_dir: &Path, What::App(options): &What) -> anyhow::R
     let client = options.connection.client(data_dir).await?;
     let apps: Api<Application> = Api::namespaced(client.clone(), namespace);
     let Some(app) = apps.get_opt(name).await.map_err(told)? else { return Err(missing(namespace, name)) };
-    if asks && !agreed(&format!("delete application {name} in namespace {namespace}?")) {
+    if asks && !say::agreed(&format!("delete application {name} in namespace {namespace}?")) {
         say::note("nothing was deleted");
         return Ok(ExitCode::FAILURE);
     }
@@ -107,13 +107,4 @@ async fn gone(client: &Client, app: &Application, options: &Options) -> anyhow::
         progress.tell(&format!("{name}: going, {left} pods left"));
         tokio::time::sleep(LOOK).await;
     }
-}
-
-fn agreed(question: &str) -> bool {
-    let mut err = std::io::stderr().lock();
-    let _ = write!(err, "{question} [y/N] ").and_then(|()| err.flush());
-    drop(err);
-    let mut answer = String::new();
-    let read = std::io::stdin().lock().read_line(&mut answer);
-    read.is_ok() && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }

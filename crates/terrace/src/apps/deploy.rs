@@ -152,7 +152,7 @@ fn variable(text: &str) -> Result<(String, String), String> {
 }
 
 /// `90s`, `10m`, `1h30m`.
-pub(super) fn span(text: &str) -> Result<Duration, String> {
+pub(crate) fn span(text: &str) -> Result<Duration, String> {
     let span: jiff::SignedDuration =
         text.parse().map_err(|_| "expected a time like 90s, 10m or 1h".to_owned())?;
     Duration::try_from(span).map_err(|_| "a time cannot be negative".to_owned())

@@ -14,12 +14,9 @@ use serde_json::{Value, json};
 use super::connect::{Connection, told};
 use super::source::Source;
 use super::stand::message;
-use super::table::{age, table};
+use super::table::{age, clipped, table};
 use crate::paint::Paint;
 use crate::say;
-
-/// How much of a message a narrow table shows.
-const MESSAGE_MAX: usize = 60;
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -98,16 +95,14 @@ fn row(app: &Application, namespaces: bool, wide: bool, now: Timestamp) -> Vec<S
     row.push(format!("{}/{}", status.available_replicas, app.spec.replicas));
     row.push(status.url.unwrap_or_else(|| "-".into()));
     row.push(age(now.as_second() - born.as_second()));
-    let message = message(ready).replace(char::is_control, " ");
+    let message = message(ready);
     if wide {
         row.push(Source::of(app).map(|source| source.to_string()).unwrap_or_default());
         row.push(status.latest_image.unwrap_or_else(|| "-".into()));
-        row.push(message);
+        row.push(message.replace(char::is_control, " "));
         return row;
     }
-    let long = message.chars().count() > MESSAGE_MAX;
-    let short: String = message.chars().take(if long { MESSAGE_MAX - 1 } else { MESSAGE_MAX }).collect();
-    row.push(if long { format!("{short}…") } else { short });
+    row.push(clipped(&message));
     row
 }
 

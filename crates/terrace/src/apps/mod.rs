@@ -8,7 +8,7 @@ pub(crate) mod list;
 pub(crate) mod logs;
 mod name;
 mod pack;
-mod progress;
+pub(crate) mod progress;
 pub(crate) mod rollback;
 mod source;
 pub(crate) mod stand;

@@ -1,5 +1,8 @@
 //! Tables of words for people.
 
+/// How much of a message a narrow table shows.
+const MESSAGE_MAX: usize = 60;
+
 /// Rows under a head, in columns as wide as they need to be. The last column is not padded.
 pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
@@ -15,6 +18,14 @@ pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
         text.push('\n');
     }
     text
+}
+
+/// As much of a message as a narrow table shows.
+pub(crate) fn clipped(message: &str) -> String {
+    let message = message.replace(char::is_control, " ");
+    let long = message.chars().count() > MESSAGE_MAX;
+    let short: String = message.chars().take(if long { MESSAGE_MAX - 1 } else { MESSAGE_MAX }).collect();
+    if long { format!("{short}…") } else { short }
 }
 
 /// How long ago something was, in its largest two units at most: `45s`, `3m20s`, `5h`, `12d`.

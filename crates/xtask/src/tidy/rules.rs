@@ -49,7 +49,7 @@ const MAY_USE: [(&str, &[&str], &[&str]); 10] = [
     ("ports", &["api", "kit", "gateway", "shim"], &["control-plane"]),
     ("controllers", &["api", "kit", "ports", "gateway"], &["control-plane"]),
     ("control-plane", &[], &[]),
-    ("agents", &["api"], &[]),
+    ("agents", &["api"], &["control-plane"]),
     ("hotload", &[], &[]),
     ("pgproxy", &["hotload"], &[]),
 ];
