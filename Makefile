@@ -60,6 +60,7 @@ bench: ## Measure; prints the table of docs/benchmarks.md
 	@scripts/ensure nginx
 	cargo bench --locked --package gateway --bench proxy
 	cargo bench --locked --package terrace --bench apps
+	cargo bench --locked --package terrace --bench services
 
 fuzz: ## Run every fuzz target for a bounded time (SECONDS_EACH=60)
 	@scripts/ensure cc cargo-fuzz

@@ -59,6 +59,11 @@ impl Platform {
         Err("terrace up ended before it was ready".into())
     }
 
+    /// Its directory.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
     /// A copy of an example that can be changed.
     pub fn copy_of(&self, example: &str) -> Outcome<PathBuf> {
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/apps").join(example);
