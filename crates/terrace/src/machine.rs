@@ -20,7 +20,7 @@ const PODS: u64 = 110 * 20;
 /// The first user that programs run as; users of people and packages lie below, those of containers from 100,000 to
 /// 165,535 mostly.
 const FIRST_USER: u32 = 200_000;
-/// How many users there are for the programs of namespaces, and as many for their builds.
+/// How many users there are for the programs of namespaces, and as many for their builds, and for their databases.
 const USERS: u32 = 1_000_000;
 
 /// Writes the objects that stand for this machine and its gateway, unless they are there.
@@ -100,6 +100,11 @@ pub(crate) fn user_of_programs(namespace: &str) -> Option<u32> {
 /// The user that the builds of a namespace run as: no program runs as this one.
 pub(crate) fn user_of_builds(namespace: &str) -> Option<u32> {
     place::is_root().then(|| FIRST_USER + USERS + number(namespace))
+}
+
+/// The user that the databases of a namespace run as: neither its programs nor its builds can reach their files.
+pub(crate) fn user_of_databases(namespace: &str) -> Option<u32> {
+    place::is_root().then(|| FIRST_USER + 2 * USERS + number(namespace))
 }
 
 /// A number for a namespace, the same each time.

@@ -15,6 +15,7 @@ use http::{Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use kit::House;
 use ports::build::{self, Images};
+use ports::postgres::{self, Postgres as _};
 use ports::{authority, forward, homes, loopback, probe, process, traffic};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -25,7 +26,11 @@ use crate::{machine, place, preview};
 /// The word that makes this binary the parent of one program.
 pub(crate) const SHIM: &str = "shim";
 /// How long programs may take to end when the platform stops; `terrace up` promises to stop within five seconds.
-const LAST_GRACE: Duration = Duration::from_secs(3);
+const LAST_GRACE: Duration = Duration::from_millis(2_500);
+/// How long databases may take after that, when nobody uses them any more.
+const DATABASE_GRACE: Duration = Duration::from_millis(1_500);
+/// How long the data of a deleted database is kept (managed-services.md).
+const KEPT: Duration = Duration::from_secs(72 * 3600);
 /// The issuer of certificates on this machine.
 const ISSUER: &str = "terrace";
 /// How many builds run at one time: each keeps a core or two busy.
@@ -52,6 +57,7 @@ pub(crate) struct Plan {
 /// This machine, running programs.
 pub(crate) struct Machine {
     processes: Arc<process::Live>,
+    databases: Arc<postgres::Live>,
     builds: Arc<Builds>,
     rooms: JoinHandle<()>,
     stop: CancellationToken,
@@ -83,8 +89,10 @@ impl Machine {
             .await
             .context("cannot write down how applications are reached")?;
         let house = House::new(client, stop.clone());
-        let house = controllers::all(config, services::Config::default()).into_iter().fold(house, House::any);
-        let authority = authority::Live::open(&plan.dir.join("pki"), jiff::Timestamp::now())?;
+        let databases = Arc::new(open_databases(&plan, words(SHIM)).await?);
+        let house =
+            controllers::all(config, services_config(&databases)).into_iter().fold(house, House::any);
+        let authority = Arc::new(authority::Live::open(&plan.dir.join("pki"), jiff::Timestamp::now())?);
         let homes = Arc::new(homes::Live::new(plan.shared.join("pods"), plan.dir.join("logs")));
         let gateway = open_doors(&house, plan.http, plan.https, &stop);
         let traffic = Arc::new(traffic::Live::new(gateway));
@@ -110,9 +118,11 @@ impl Machine {
             .room(local::node::Nodes::new(processes.clone(), homes, forward, machine::facts()))
             .room(local::build::Images::new(builds.clone(), building))
             .room(local::route::Routes::new(traffic))
-            .room(local::certificate::Certificates::new(authority, ISSUER));
+            .room(local::certificate::Certificates::new(authority.clone(), ISSUER))
+            .room(local::pg_cluster::Clusters::new(databases.clone(), authority, kept()))
+            .room(local::pg_backup::Backups::new(databases.clone()));
         let rooms = tokio::spawn(house.run());
-        Ok(Self { processes, builds, rooms, stop })
+        Ok(Self { processes, databases, builds, rooms, stop })
     }
 
     /// Ends every program and everything it started. What they were is found again at the next start.
@@ -124,7 +134,33 @@ impl Machine {
         if let Err(error) = self.processes.stop_all(LAST_GRACE).await {
             tracing::error!(%error, "some programs may still run");
         }
+        // Databases last: a program may write until its end.
+        if let Err(error) = self.databases.stop_all(DATABASE_GRACE).await {
+            tracing::error!(%error, "some databases may still run");
+        }
     }
+}
+
+/// The PostgreSQL servers of this machine, those included that an earlier life left running.
+async fn open_databases(plan: &Plan, shim: Vec<String>) -> anyhow::Result<postgres::Live> {
+    let settings = postgres::LiveSettings {
+        root: plan.shared.join("databases"),
+        shim,
+        builds: plan.postgres_bin.clone(),
+        cache: Some(place::postgres(&plan.shared)),
+        user: machine::user_of_databases,
+    };
+    Ok(postgres::Live::open(settings).await?)
+}
+
+fn kept() -> local::pg_cluster::Settings {
+    local::pg_cluster::Settings { keep: KEPT }
+}
+
+/// Services that name no version get the newest that is here.
+fn services_config(databases: &postgres::Live) -> services::Config {
+    let newest = databases.builds().into_keys().next_back();
+    newest.map_or_else(services::Config::default, |major| services::Config { default_version: major.to_string() })
 }
 
 /// How applications are reached here.

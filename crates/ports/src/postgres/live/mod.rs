@@ -132,8 +132,18 @@ impl Live {
         Ok(Self { inner })
     }
 
-    /// Stops every server, all at the same time, and everything else that runs. Nothing can be started any more.
-    pub async fn stop_all(&self) -> Result<(), Error> {
+    /// Stops every server, all at the same time, and everything else that runs. Who needs longer than the grace is ended at
+    /// once, which costs nothing but a recovery at the next start. Nothing can be started any more.
+    pub async fn stop_all(&self, grace: Duration) -> Result<(), Error> {
+        match tokio::time::timeout(grace, self.stop_each()).await {
+            Ok(stopped) => stopped?,
+            Err(_) => tracing::info!("some servers were ended before they had written everything"),
+        }
+        self.inner.lines.lock().clear();
+        Ok(self.inner.processes.stop_all(Duration::ZERO).await?)
+    }
+
+    async fn stop_each(&self) -> Result<(), Error> {
         let mut stops = tokio::task::JoinSet::new();
         for id in self.inner.processes.list().await? {
             let inner = self.inner.clone();
@@ -143,8 +153,7 @@ impl Live {
         while let Some(stopped) = stops.join_next().await {
             stopped.map_err(|error| Error::Unfit(format!("a stop was interrupted: {error}")))??;
         }
-        self.inner.lines.lock().clear();
-        Ok(self.inner.processes.stop_all(Duration::ZERO).await?)
+        Ok(())
     }
 }
 
