@@ -186,6 +186,24 @@ fn a_service_says_what_its_cluster_says() {
             ready("the database takes connections; Creating a new replica", "10s"),
         ),
         (
+            "it grows, and its only instance serves meanwhile",
+            old(),
+            cluster(said(
+                "False",
+                json!({ "phase": "Creating a new replica", "instances": 1, "readyInstances": 1, "currentPrimary": "db-1" }),
+            )),
+            ready("the database takes connections; Creating a new replica", "10s"),
+        ),
+        (
+            "its only instance is down",
+            old(),
+            cluster(said(
+                "False",
+                json!({ "phase": "Waiting for the instances to become active", "instances": 1, "currentPrimary": "db-1" }),
+            )),
+            format!("{APPLY}|Failed|False DependencyNotReady|db-app|{AWAY}: Waiting for the instances to become active|10s"),
+        ),
+        (
             "the Secret goes while it is away",
             old(),
             without_secret(cluster(said("False", json!({ "phase": "Setting up primary" })))),

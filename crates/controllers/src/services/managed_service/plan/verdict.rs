@@ -138,10 +138,7 @@ fn running(cluster: &Cluster, status: &ClusterStatus, worries: &[String]) -> Ver
 fn serves(status: &ClusterStatus) -> bool {
     let primary = status.current_primary.as_deref().filter(|primary| !primary.is_empty());
     let moving = status.target_primary.as_deref().is_some_and(|target| Some(target) != primary);
-    primary.is_some()
-        && !moving
-        && status.ready_instances.unwrap_or_default() > 0
-        && status.instances > Some(1)
+    primary.is_some() && !moving && status.ready_instances.unwrap_or_default() > 0
 }
 
 /// What the Cluster is at, in its own words.
