@@ -144,16 +144,18 @@ fn phase(backup: &Backup) -> &str {
     backup.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or("pending")
 }
 
-/// What the new service is to be: what the old one is, with the version that the backup was made by.
+/// What the new service is to be: what the old one was when it was copied, and no smaller than it is now.
 fn spec(backup: &Backup, live: Option<&ManagedService>) -> Result<ManagedServiceSpec, Error> {
     let told = backup.annotations().get(SERVICE_SPEC);
     let told = told.and_then(|json| serde_json::from_str::<ManagedServiceSpec>(json).ok());
-    match (live, told) {
-        (Some(live), Some(told)) => Ok(ManagedServiceSpec {
-            version: told.version.or_else(|| live.spec.version.clone()),
-            ..live.spec.clone()
-        }),
-        (Some(live), None) => Ok(live.spec.clone()),
+    match (live.map(|live| &live.spec), told) {
+        (Some(live), Some(told)) => {
+            let larger = live.plan.size().storage_gib > told.plan.size().storage_gib;
+            let plan = if larger { live.plan } else { told.plan };
+            let version = told.version.or_else(|| live.version.clone());
+            Ok(ManagedServiceSpec { plan, version, type_: told.type_, database: told.database })
+        }
+        (Some(live), None) => Ok(live.clone()),
         (None, Some(told)) => Ok(told),
         (None, None) => {
             let name = backup.name_any();

@@ -474,8 +474,17 @@ async fn a_restore_makes_another_service_from_the_backup_that_fits() {
         let made = stage.api::<ManagedService>().get(&to).await.expect("the service");
         assert_eq!(made.annotations()[RESTORE_BACKUP], want);
         assert_eq!(made.annotations().contains_key(RESTORE_TIME), at.is_some());
-        assert_eq!((made.spec.plan.as_str(), made.spec.version.as_deref()), ("small", Some("16")));
+        let spec = made.spec;
+        assert_eq!(
+            (spec.plan.as_str(), spec.version.as_deref(), spec.database.as_str()),
+            ("small", Some("16"), "shop")
+        );
     }
+    // A service that has grown since is not given back a smaller disk than its data may need.
+    let grown = Patch::Merge(json!({ "spec": { "plan": "ha" } }));
+    stage.api::<ManagedService>().patch("db", &PatchParams::default(), &grown).await.expect("grows");
+    json_of(run(back("six", "", "first")).await);
+    assert_eq!(stage.api::<ManagedService>().get("six").await.expect("the service").spec.plan.as_str(), "ha");
     let four = stage.api::<ManagedService>().get("four").await.expect("the service");
     assert_eq!(four.annotations()[RESTORE_TIME], "2026-01-01T12:25:00Z");
     let table = [

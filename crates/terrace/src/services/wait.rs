@@ -19,7 +19,7 @@ pub(super) struct Patience {
     #[arg(long, overrides_with = "no_wait")]
     wait: bool,
     /// Do not wait
-    #[arg(long)]
+    #[arg(long, overrides_with = "wait")]
     no_wait: bool,
     /// How long to wait
     #[arg(long, default_value = "10m", value_name = "TIME", value_parser = span)]

@@ -136,7 +136,7 @@ fn a_service_says_what_its_cluster_says() {
     let degraded = json!({ "phase": "Creating a new replica", "instances": 3, "readyInstances": 2, "currentPrimary": "db-1", "targetPrimary": "db-1" });
     let full = json!({ "phase": "Not enough disk space", "phaseReason": "pod db-1" });
     let low = json!({ "phase": "Cluster in healthy state", "readyInstances": 1, "conditions": [
-        { "type": "StorageLow", "status": "True", "message": "0.9 of 1Gi" },
+        { "type": "StorageSufficient", "status": "False", "message": "0.9 of 1Gi" },
         { "type": "ContinuousArchiving", "status": "False", "message": "no room" },
         { "type": "LastBackupSucceeded", "status": "False" },
         { "type": "ConsistentSystemID", "status": "True", "message": "fine" },
@@ -164,11 +164,11 @@ fn a_service_says_what_its_cluster_says() {
             ready("the database takes connections; Upgrading cluster", "10s"),
         ),
         (
-            "an alarm, an archive that fails, and two that say nothing bad",
+            "a disk and an archive that fail, and two conditions that say nothing bad",
             old(),
             cluster(said("True", low)),
             ready(
-                "the database takes connections; StorageLow: 0.9 of 1Gi; ContinuousArchiving: no room",
+                "the database takes connections; StorageSufficient: 0.9 of 1Gi; ContinuousArchiving: no room",
                 "on change",
             ),
         ),
@@ -184,6 +184,24 @@ fn a_service_says_what_its_cluster_says() {
             old(),
             cluster(said("False", degraded)),
             ready("the database takes connections; Creating a new replica", "10s"),
+        ),
+        (
+            "it grows, and its only instance serves meanwhile",
+            old(),
+            cluster(said(
+                "False",
+                json!({ "phase": "Creating a new replica", "instances": 1, "readyInstances": 1, "currentPrimary": "db-1" }),
+            )),
+            ready("the database takes connections; Creating a new replica", "10s"),
+        ),
+        (
+            "its only instance is down",
+            old(),
+            cluster(said(
+                "False",
+                json!({ "phase": "Waiting for the instances to become active", "instances": 1, "currentPrimary": "db-1" }),
+            )),
+            format!("{APPLY}|Failed|False DependencyNotReady|db-app|{AWAY}: Waiting for the instances to become active|10s"),
         ),
         (
             "the Secret goes while it is away",

@@ -33,8 +33,6 @@ const FAILURES: [(&str, &str); 8] = [
         "the operator does not know the machines that it runs on",
     ),
 ];
-/// Conditions that are bad news when they hold. All others, but for Ready, are bad news when they do not.
-const ALARMS: [&str; 1] = ["StorageLow"];
 
 /// How far a service is.
 #[derive(Clone, Debug, PartialEq)]
@@ -138,10 +136,7 @@ fn running(cluster: &Cluster, status: &ClusterStatus, worries: &[String]) -> Ver
 fn serves(status: &ClusterStatus) -> bool {
     let primary = status.current_primary.as_deref().filter(|primary| !primary.is_empty());
     let moving = status.target_primary.as_deref().is_some_and(|target| Some(target) != primary);
-    primary.is_some()
-        && !moving
-        && status.ready_instances.unwrap_or_default() > 0
-        && status.instances > Some(1)
+    primary.is_some() && !moving && status.ready_instances.unwrap_or_default() > 0
 }
 
 /// What the Cluster is at, in its own words.
@@ -157,10 +152,8 @@ fn words(status: &ClusterStatus) -> String {
 
 /// What else the Cluster complains of.
 fn worries(status: &ClusterStatus) -> Vec<String> {
-    let bad = status.conditions.iter().filter(|condition| {
-        let alarm = ALARMS.contains(&condition.type_.as_str());
-        condition.type_ != READY && condition.status == if alarm { "True" } else { "False" }
-    });
+    let conditions = status.conditions.iter();
+    let bad = conditions.filter(|condition| condition.type_ != READY && condition.status == "False");
     let told = bad.filter_map(|condition| {
         let message = condition.message.as_deref().filter(|message| !message.trim().is_empty())?;
         Some(format!("{}: {message}", condition.type_))
