@@ -24,6 +24,7 @@ const ROWS: &[(&str, Row)] = rows![
     servers::an_owner_logs_in_over_tls_and_nobody_without_the_password,
     servers::a_restart_keeps_data_and_tells_what_needs_one,
     servers::a_killed_primary_is_replaced_by_the_standby_that_has_most,
+    servers::a_primary_that_cannot_be_rewound_is_copied_anew,
     servers::a_frozen_server_does_not_answer,
     servers::a_backup_goes_back_to_a_moment,
     servers::a_retired_cluster_comes_back,

@@ -138,6 +138,34 @@ pub async fn a_killed_primary_is_replaced_by_the_standby_that_has_most(machine: 
     assert_eq!(numbers(back.port).await.len(), 501);
 }
 
+pub async fn a_primary_that_cannot_be_rewound_is_copied_anew(machine: &Machine) {
+    let (live, wanted) = (&machine.live, settings("one", false));
+    let key = machine.one("torn", &wanted).await;
+    machine.standby(&key, 2, &wanted).await;
+    // A standby that asks for less than its primary had starts all the same.
+    let mut fewer = settings("fewer", false);
+    fewer.parameters.insert("max_connections".into(), "20".into());
+    live.configure(&key, 2, &fewer).await.expect("it is configured");
+    live.stop(&key, 2, Stop::Fast).await.expect("it stops");
+    live.start(&key, 2).await.expect("it starts");
+    streaming(live, &key, 2).await;
+    live.fence(&key, 1).await.expect("it is put aside");
+    live.promote(&key, 2).await.expect("it is promoted");
+    let port = up(live, &key, 2).await.port;
+    execute(port, "CREATE TABLE t (n int); INSERT INTO t VALUES (1)").await;
+    fs::remove_file(machine.data(&key, 1).join("global/pg_control")).expect("it is there");
+    live.rejoin(&key, 1, 2).await.expect("it begins");
+    until(live, &key, "1 is back", |seen| instance(seen, 1).filter(|there| !there.fenced)).await;
+    live.start(&key, 1).await.expect("it starts");
+    let back = streaming(live, &key, 1).await;
+    let has_all = |seen: &Seen| (facts(seen, 1)?.lsn >= facts(seen, 2)?.lsn).then_some(());
+    until(live, &key, "1 has everything", has_all).await;
+    assert_eq!(numbers(back.port).await, [1]);
+    let left = fs::read_dir(machine.dir.path().join("clusters/torn")).expect("a directory").flatten();
+    let left: Vec<_> = left.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    assert!(!left.iter().any(|name| name.ends_with(".new") || name.ends_with(".old")), "{left:?}");
+}
+
 pub async fn a_frozen_server_does_not_answer(machine: &Machine) {
     let live = &machine.live;
     let key = machine.one("frozen", &settings("one", false)).await;
@@ -238,7 +266,6 @@ pub async fn data_of_another_version_is_told_and_left_alone(machine: &Machine) {
 }
 
 pub async fn secrets_are_in_no_argument_no_log_and_no_open_file(machine: &Machine) {
-    let live = &machine.live;
     let key = machine.one("secrets", &settings("one", false)).await;
     machine.standby(&key, 2, &settings("one", false)).await;
     let place = machine.dir.path().join("clusters/secrets");
@@ -267,7 +294,6 @@ pub async fn secrets_are_in_no_argument_no_log_and_no_open_file(machine: &Machin
         let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
         assert!(!status.contains("Uid:\t0\t"), "{status}");
     }
-    let _ = live;
 }
 
 /// Files that others than their owner could reach and read.

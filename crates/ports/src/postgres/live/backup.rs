@@ -97,10 +97,11 @@ impl Live {
         let note = inner.note(backup)?;
         let place = inner.places.backup(backup);
         files::blocking(move || files::remove(&place)).await?;
-        match note {
-            Some(note) => files::blocking(move || inner.trim_archive(&note.cluster)).await,
-            None => Ok(()),
-        }
+        let Some(note) = note else { return Ok(()) };
+        // No backup of that cluster begins meanwhile, for which this history would be needed.
+        let gate = inner.gate(&note.cluster);
+        let _alone = gate.lock().await;
+        files::blocking(move || inner.trim_archive(&note.cluster)).await
     }
 
     /// Ends a cluster, and keeps its data as a backup.
@@ -235,9 +236,13 @@ impl Inner {
             .flatten()
             .filter(|note| note.cluster == uid && !note.retired)
             .collect();
-        let Some(first) = notes.iter().filter_map(|note| note.first).min() else {
-            // A cluster that still runs puts more there.
-            return if self.record(uid).is_none() { files::remove(&archive) } else { Ok(()) };
+        let first = match notes.iter().filter_map(|note| note.first).min() {
+            Some(first) => first,
+            None if self.record(uid).is_none() => return files::remove(&archive),
+            // One that is being made needs what is archived from now on.
+            None if self.backups.lock().values().any(Work::is_running) => return Ok(()),
+            // Without a backup there is nothing that this history could lead on from.
+            None => u64::MAX,
         };
         let old = pieces_before(&files::names(&archive)?, first);
         old.iter().try_for_each(|piece| files::remove(&archive.join(piece)))

@@ -1,6 +1,6 @@
 //! The files that a server is set up by. They lie beside the data directory, so that no copy of it carries them along.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -78,6 +78,13 @@ const REFUSED: [&str; 30] = [
     "allow_system_table_mods",
     "superuser_reserved_connections",
 ];
+/// What a standby must not have less of than its primary: the parameter, how `pg_controldata` names it, and its default.
+const FLOORS: [(&str, &str, u32); 4] = [
+    ("max_connections", "max_connections setting:", 100),
+    ("max_worker_processes", "max_worker_processes setting:", 8),
+    ("max_prepared_transactions", "max_prepared_xacts setting:", 0),
+    ("max_locks_per_transaction", "max_locks_per_xact setting:", 64),
+];
 /// What history is handed to where there is no archive.
 const NO_ARCHIVE: &str = "/bin/true";
 /// The parameter that tells which settings a server has read.
@@ -151,6 +158,9 @@ fn text(settings: &Settings, tls: Option<&Path>, archive: Option<&str>) -> Strin
 /// What the server of an instance reads first.
 fn own_text(places: &super::places::Places, uid: &str, number: Number, kept: &Kept) -> String {
     let mut text = format!("include '{number}.conf'\n");
+    for (name, floor) in &kept.floors {
+        line(&mut text, name, &floor.to_string());
+    }
     line(&mut text, "port", &kept.port.to_string());
     line(&mut text, "hba_file", &places.entry_rules(uid).display().to_string());
     line(&mut text, "cluster_name", &number.to_string());
@@ -161,6 +171,22 @@ fn own_text(places: &super::places::Places, uid: &str, number: Number, kept: &Ke
         line(&mut text, "primary_slot_name", &slot(number));
     }
     text
+}
+
+/// What a standby must be raised to: it does not start with less than its primary had, which its data tells.
+/// https://www.postgresql.org/docs/current/hot-standby.html#HOT-STANDBY-ADMIN
+pub(super) fn floors(control: &str, settings: &str) -> BTreeMap<String, u32> {
+    let number = |text: &str| text.trim().trim_matches('\'').parse::<u32>().ok();
+    let had = |words: &str| number(control.lines().find_map(|line| line.strip_prefix(words))?);
+    let asked = |name: &str| {
+        // The last line counts.
+        number(settings.lines().rev().find_map(|line| line.strip_prefix(name)?.strip_prefix(" = "))?)
+    };
+    let rows = FLOORS.iter().filter_map(|(name, words, default)| {
+        let had = had(words)?;
+        (had > asked(name).unwrap_or(*default)).then(|| ((*name).to_owned(), had))
+    });
+    rows.collect()
 }
 
 /// How a standby reaches its primary.
@@ -252,8 +278,6 @@ fn allowed(name: &str, value: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
 
     #[test]
@@ -282,6 +306,22 @@ mod tests {
             let quoted = value.replace('\\', "\\\\").replace('\'', "''");
             assert_eq!(text.contains(&format!("{name} = '{quoted}'\n")), want, "{name} = {value}: {text}");
         }
+    }
+
+    #[test]
+    fn a_standby_is_raised_to_what_its_primary_had() {
+        let control = "max_connections setting:              100\nmax_worker_processes setting:         8\n\
+                       max_prepared_xacts setting:           5\nmax_locks_per_xact setting:           64\n";
+        let raised = |settings: &str| {
+            let floors = floors(control, settings);
+            floors.iter().map(|(name, floor)| format!("{name}={floor}")).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(raised("max_connections = '50'\n"), "max_connections=100 max_prepared_transactions=5");
+        assert_eq!(
+            raised("max_connections = '50'\nmax_connections = '200'\n"),
+            "max_prepared_transactions=5"
+        );
+        assert_eq!(floors("", ""), BTreeMap::new());
     }
 
     #[test]

@@ -122,7 +122,8 @@ impl Inner {
                     Ok((Run::Up(facts), follows))
                 }
                 Err(silence) => {
-                    let since = self.life(uid, number).answered.filter(|at| *at > since).unwrap_or(since);
+                    // A server that was adopted may have answered until a moment ago: nobody knows.
+                    let since = self.life(uid, number).answered.unwrap_or(self.opened).max(since);
                     let story = match silence {
                         Silence::Says(words) => Some(words),
                         Silence::Mute => None,

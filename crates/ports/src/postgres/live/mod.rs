@@ -27,6 +27,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use api::secret::Sealed;
+use jiff::Timestamp;
 use kit::Name;
 use parking_lot::Mutex;
 use tokio::sync::broadcast;
@@ -85,6 +86,7 @@ struct Inner {
     lines: Mutex<HashMap<Place, Line>>,
     lives: Mutex<HashMap<Place, Life>>,
     sizes: Mutex<HashMap<String, (Instant, u64)>>,
+    opened: Timestamp,
     changes: broadcast::Sender<Name>,
 }
 
@@ -125,6 +127,7 @@ impl Live {
             lines: Mutex::default(),
             lives: Mutex::default(),
             sizes: Mutex::default(),
+            opened: Timestamp::now(),
             changes: broadcast::Sender::new(CHANGES),
         });
         inner.clear().await?;

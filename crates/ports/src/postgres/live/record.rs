@@ -42,6 +42,9 @@ pub(super) struct Kept {
     pub(super) follows: Option<u16>,
     /// Whom it waits for while it is the primary.
     pub(super) waits_for: BTreeSet<Number>,
+    /// What a standby must at least be set to, because its primary was.
+    #[serde(default)]
+    pub(super) floors: BTreeMap<String, u32>,
 }
 
 impl Record {

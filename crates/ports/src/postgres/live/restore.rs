@@ -189,7 +189,9 @@ impl Inner {
             conf::line(&mut text, name, &value);
         }
         if let Some(until) = until {
-            conf::line(&mut text, "recovery_target_time", &until.to_string());
+            // While a server reads its settings it knows no names of zones, not even `Z`.
+            let moment = until.strftime("%Y-%m-%d %H:%M:%S%.6f+00").to_string();
+            conf::line(&mut text, "recovery_target_time", &moment);
             conf::line(&mut text, "recovery_target_action", "promote");
         }
         text

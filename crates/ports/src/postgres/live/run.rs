@@ -1,6 +1,6 @@
 //! The processes of the instances.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
@@ -9,10 +9,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 use nix::sys::signal::Signal;
 
-use super::super::{Error, Key, Number, Stop};
+use super::super::{Build, Error, Key, Number, Stop};
 use super::places::standby_signal;
-use super::program::environment;
-use super::{Inner, Live, files};
+use super::program::{Call, environment};
+use super::{Inner, Live, conf, files};
 use crate::loopback::Loopback as _;
 use crate::process::{Id, Launch, Limits, Processes as _, State};
 
@@ -115,9 +115,10 @@ impl Inner {
         let owner = self.owner(&cluster.name.namespace)?;
         self.processes.forget(&Self::run_id(uid, number, kept.run)).await?;
         let (port, run) = (self.port(uid, number, kept.port)?, kept.run + 1);
+        let floors = self.floors(cluster, number, &build).await?;
         let change = |record: &mut super::record::Record| {
             let kept = record.instances.entry(number).or_default();
-            (kept.port, kept.run) = (port, run);
+            (kept.port, kept.run, kept.floors) = (port, run, floors);
         };
         self.update(uid, change).await?;
         self.write_own(uid, number).await?;
@@ -138,6 +139,24 @@ impl Inner {
             limits: Limits { log_bytes: Some(LOG_BYTES), ..Limits::default() },
         };
         Ok(self.processes.start(launch).await?)
+    }
+
+    /// What the settings of a standby have to be raised to before it starts.
+    async fn floors(
+        &self,
+        cluster: &Key,
+        number: Number,
+        build: &Build,
+    ) -> Result<BTreeMap<String, u32>, Error> {
+        let data = self.places.data(&cluster.uid, number);
+        if !standby_signal(&data).exists() {
+            return Ok(BTreeMap::new());
+        }
+        let mut call = Call::new(build, "pg_controldata", &data).with([&data.display().to_string()]);
+        call.owner = self.owner(&cluster.name.namespace)?;
+        let control = self.call(call).await?;
+        let settings = files::read(&self.places.settings(&cluster.uid, number))?.unwrap_or_default();
+        Ok(conf::floors(&control, &settings))
     }
 
     /// The port an instance had before, or another that is free.
