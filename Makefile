@@ -17,7 +17,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 up: ## Build Terrace, start the platform in the foreground and run an example app (ARGS="--port 7443")
-	@scripts/ensure cc kubectl
+	@scripts/ensure cc kubectl postgresql
 	@cargo build --release --locked --package terrace
 	@exec cargo run --quiet --release --locked --package terrace -- up --deploy examples/apps/static $(ARGS)
 
@@ -26,7 +26,7 @@ build: ## Compile everything
 	cargo build --workspace --all-targets --locked
 
 test: ## Set up what the tests need and run every test
-	@scripts/ensure cc kubectl venv
+	@scripts/ensure cc kubectl venv postgresql
 	cargo test --workspace --locked --no-fail-fast
 
 check: ## Formatting, house rules, generated files, lints, dependencies
@@ -54,7 +54,7 @@ gen: ## Write the generated files under deploy/
 	$(XTASK) gen
 
 bench: ## Measure; prints the table of docs/benchmarks.md
-	@scripts/ensure cc
+	@scripts/ensure cc postgresql
 	cargo build --release --locked --package terrace
 	cargo bench --locked --package control-plane --bench plane
 	@scripts/ensure nginx

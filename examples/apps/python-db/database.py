@@ -40,13 +40,8 @@ class Database:
         pause = 0.05
         while True:
             try:
-                with self.lock:
-                    if self.connection is None:
-                        self.connection = pg8000.native.Connection(timeout=TIMEOUT, **self.settings)
-                        self.connection.run(TABLE)
-                    return self.connection.run(statement, **values)
+                return self.attempt(statement, values)
             except (OSError, pg8000.exceptions.Error) as error:
-                self.forget()
                 if not passing(error):
                     raise
                 if time.monotonic() + pause > deadline:
@@ -54,14 +49,28 @@ class Database:
             time.sleep(pause)
             pause = min(pause * 2, 1.0)
 
-    def forget(self):
+    def attempt(self, statement, values):
+        """Tries once. A connection that failed is not used again."""
         with self.lock:
             connection, self.connection = self.connection, None
-        try:
-            if connection is not None:
-                connection.close()
-        except Exception:
-            pass  # It was lost already.
+            try:
+                if connection is None:
+                    connection = pg8000.native.Connection(timeout=TIMEOUT, **self.settings)
+                    connection.run(TABLE)
+                rows = connection.run(statement, **values)
+            except Exception:
+                close(connection)
+                raise
+            self.connection = connection
+            return rows
+
+
+def close(connection):
+    try:
+        if connection is not None:
+            connection.close()
+    except (OSError, pg8000.exceptions.Error):
+        pass  # It was lost already.
 
 
 def passing(error):

@@ -154,7 +154,7 @@ pub(super) async fn unpack(from: &Path, into: &Path) -> anyhow::Result<()> {
 pub(super) async fn answer(command: &mut Command) -> anyhow::Result<String> {
     let name = command.as_std().get_program().to_string_lossy().into_owned();
     let ended = match prepared(command).output().await {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => bail!(
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && name.starts_with("apt") => bail!(
             "this machine has no {name}, which fetches packages of PostgreSQL; a PostgreSQL from elsewhere can be named: \
              `terrace up --postgres-bin DIR`"
         ),

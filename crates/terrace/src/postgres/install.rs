@@ -1,8 +1,8 @@
 //! `terrace postgres install`.
 
-use std::fs::DirBuilder;
+use std::fs::Permissions;
 use std::io::IsTerminal;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -51,7 +51,7 @@ pub(super) async fn run(dir: &Path, options: &Options) -> anyhow::Result<()> {
     }
     let cache = place::postgres(&place::shared(dir, shared)?);
     let told = || format!("cannot use {}", cache.display());
-    DirBuilder::new().recursive(true).mode(0o711).create(&cache).with_context(told)?;
+    open_dir(&cache).with_context(told)?;
     let lock = std::fs::File::create(cache.join("lock")).with_context(told)?;
     if lock.try_lock().is_err() {
         bail!("another `terrace postgres install` is at work in {}", cache.display());
@@ -66,6 +66,15 @@ pub(super) async fn run(dir: &Path, options: &Options) -> anyhow::Result<()> {
     };
     sweep(&cache).with_context(told)?;
     say::line(&done?.display().to_string())
+}
+
+/// Makes a directory, and the one above it, that other users may pass whatever the umask says: servers run as others.
+fn open_dir(dir: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(dir)?;
+    for dir in dir.ancestors().take(2) {
+        std::fs::set_permissions(dir, Permissions::from_mode(0o711))?;
+    }
+    Ok(())
 }
 
 /// Removes what was not completed. Only whoever holds the lock may.
@@ -142,7 +151,8 @@ impl Work {
     fn make(dir: PathBuf) -> anyhow::Result<Self> {
         let told = || format!("cannot make {}", dir.display());
         for part in ["", "packages", "tree", "tools"] {
-            DirBuilder::new().mode(0o755).create(dir.join(part)).with_context(told)?;
+            std::fs::create_dir(dir.join(part)).with_context(told)?;
+            std::fs::set_permissions(dir.join(part), Permissions::from_mode(0o755)).with_context(told)?;
         }
         // Canonical, because a loader tells canonical places.
         Ok(Self(dir.canonicalize().with_context(told)?))

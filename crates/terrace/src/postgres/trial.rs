@@ -4,10 +4,14 @@ use std::os::unix::fs::{DirBuilderExt, chown};
 use std::path::Path;
 
 use anyhow::Context;
+use nix::unistd::User;
 use tokio::process::Command;
 
 use super::apt::answer;
-use crate::{machine, place};
+use crate::place;
+
+/// Who owns nothing, on every system.
+const NOBODY: &str = "nobody";
 
 /// Lets a build make a database directory below `work`, as a user without rights, and removes it again.
 pub(super) async fn run(bin: &Path, work: &Path) -> anyhow::Result<()> {
@@ -19,11 +23,13 @@ pub(super) async fn run(bin: &Path, work: &Path) -> anyhow::Result<()> {
     // Of a directory that is removed in a moment, and which no server ever runs on.
     std::fs::write(&password, "trial\n")?;
     command.arg("--pwfile").arg(&password).arg("-D").arg(dir.join("data"));
-    // Servers never run as root, and PostgreSQL refuses it.
-    if let Some(user) = machine::user_of_builds("terrace-postgres").filter(|_| place::is_root()) {
-        chown(&dir, Some(user), Some(user))?;
-        chown(&password, Some(user), Some(user))?;
-        command.uid(user).gid(user);
+    if place::is_root() {
+        // PostgreSQL refuses to run as root, and initdb wants a user that has a name.
+        let nobody = User::from_name(NOBODY)?.with_context(|| format!("there is no user {NOBODY}"))?;
+        let (user, group) = (nobody.uid.as_raw(), nobody.gid.as_raw());
+        chown(&dir, Some(user), Some(group))?;
+        chown(&password, Some(user), Some(group))?;
+        command.uid(user).gid(group);
     }
     command.env("HOME", &dir).env_remove("LD_LIBRARY_PATH").current_dir(&dir);
     answer(&mut command).await.context("the build does not work on this machine")?;

@@ -23,11 +23,8 @@ const LIST: &str =
     "select coalesce(json_agg(json_build_object('id', id, 'text', body) order by id), '[]')::text from notes";
 
 fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
-    let database = match std::env::var("DATABASE_URL") {
-        Ok(url) => Some(Database::new(&url)?),
-        Err(_) => None,
-    };
-    let database = Arc::new(database);
+    let url = std::env::var("DATABASE_URL").ok().filter(|url| !url.is_empty());
+    let database = Arc::new(url.map(|url| Database::new(&url)).transpose()?);
     let port = std::env::var("PORT").unwrap_or_else(|_| "8080".into());
     let listener = TcpListener::bind(format!("127.0.0.1:{port}"))?;
     println!("listening on port {port}");
