@@ -15,6 +15,10 @@ use jiff::Timestamp;
 use kit::{Fault, Name, Retry};
 use tokio::sync::broadcast;
 
+mod fake;
+
+pub use fake::Fake;
+
 /// Which cluster: by its object's name for people, by its uid for the directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
@@ -244,7 +248,9 @@ pub struct Copied {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No build of that version is on this machine.
-    #[error("PostgreSQL {major} is not on this machine; {there}; `terrace postgres install {major}` fetches it")]
+    #[error(
+        "PostgreSQL {major} is not on this machine; {there}; `terrace postgres install {major}` fetches it"
+    )]
     NoBuild {
         /// The major version.
         major: u32,
