@@ -90,8 +90,7 @@ impl Machine {
             .context("cannot write down how applications are reached")?;
         let house = House::new(client, stop.clone());
         let databases = Arc::new(open_databases(&plan, words(SHIM)).await?);
-        let house =
-            controllers::all(config, services_config(&databases)).into_iter().fold(house, House::any);
+        let house = controllers::all(config, services_config(&databases)).into_iter().fold(house, House::any);
         let authority = Arc::new(authority::Live::open(&plan.dir.join("pki"), jiff::Timestamp::now())?);
         let homes = Arc::new(homes::Live::new(plan.shared.join("pods"), plan.dir.join("logs")));
         let gateway = open_doors(&house, plan.http, plan.https, &stop);
@@ -160,7 +159,9 @@ fn kept() -> local::pg_cluster::Settings {
 /// Services that name no version get the newest that is here.
 fn services_config(databases: &postgres::Live) -> services::Config {
     let newest = databases.builds().into_keys().next_back();
-    newest.map_or_else(services::Config::default, |major| services::Config { default_version: major.to_string() })
+    newest.map_or_else(services::Config::default, |major| services::Config {
+        default_version: major.to_string(),
+    })
 }
 
 /// How applications are reached here.

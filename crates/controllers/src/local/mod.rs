@@ -5,12 +5,16 @@ pub mod build;
 pub mod certificate;
 pub mod deployment;
 pub mod node;
+pub mod pg_backup;
+pub mod pg_cluster;
 pub mod pod;
 pub mod replica_set;
 pub mod route;
 pub mod service;
 
 mod code;
+#[cfg(test)]
+mod gated_postgres;
 mod memory;
 mod quantity;
 mod readiness;

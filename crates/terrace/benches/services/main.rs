@@ -96,8 +96,10 @@ async fn create(client: &Client, name: &str, plan: &str) -> Outcome<Duration> {
 async fn remove(client: &Client, name: &str) -> Outcome<()> {
     let services: Api<ManagedService> = Api::default_namespaced(client.clone());
     services.delete(name, &DeleteParams::default()).await?;
-    until(&format!("{name} to be gone"), || async { Ok(services.get_opt(name).await?.is_none().then_some(())) })
-        .await
+    until(&format!("{name} to be gone"), || async {
+        Ok(services.get_opt(name).await?.is_none().then_some(()))
+    })
+    .await
 }
 
 async fn until<T, F: Future<Output = Outcome<Option<T>>>>(what: &str, look: impl Fn() -> F) -> Outcome<T> {
@@ -133,7 +135,8 @@ async fn failovers(platform: &Platform, client: &Client) -> Outcome<()> {
         let pid = primary(&place).ok_or("no primary runs")?;
         let killed = Instant::now();
         Command::new("kill").args(["-9", &pid.to_string()]).status()?;
-        until("the next write", || async { Ok(write(&uri, "insert into written values (1)").await.ok()) }).await?;
+        until("the next write", || async { Ok(write(&uri, "insert into written values (1)").await.ok()) })
+            .await?;
         times.push(killed.elapsed());
     }
     row(&format!("kill -9 of the primary to the next write, p50 of {KILLS}"), &ms(at(&mut times, 0.5)))?;
@@ -155,8 +158,8 @@ async fn write(uri: &str, sql: &str) -> Outcome<()> {
 /// The first process of the instance that is no standby.
 fn primary(place: &Path) -> Option<u32> {
     let instances = std::fs::read_dir(place).ok()?.flatten().map(|entry| entry.path());
-    let mut primaries = instances
-        .filter(|path| path.join("PG_VERSION").exists() && !path.join("standby.signal").exists());
+    let mut primaries =
+        instances.filter(|path| path.join("PG_VERSION").exists() && !path.join("standby.signal").exists());
     postmaster(&primaries.next()?)
 }
 
@@ -165,7 +168,8 @@ fn postmaster(directory: &Path) -> Option<u32> {
 }
 
 async fn crowd(platform: &Platform, client: &Client) -> Outcome<()> {
-    let count = std::env::var("TERRACE_BENCH_SERVICES").ok().and_then(|text| text.parse().ok()).unwrap_or(CROWD);
+    let count =
+        std::env::var("TERRACE_BENCH_SERVICES").ok().and_then(|text| text.parse().ok()).unwrap_or(CROWD);
     let begun = Instant::now();
     let created = stream::iter(0..count).map(|number| {
         let client = client.clone();
@@ -180,13 +184,22 @@ async fn crowd(platform: &Platform, client: &Client) -> Outcome<()> {
     let pids: Vec<u32> = clusters.filter_map(|cluster| postmaster(&cluster.path().join("1"))).collect();
     let kib: u64 = pids.iter().map(|pid| proportional_kib(*pid)).sum();
     let each = kib / u64::try_from(pids.len().max(1))?;
-    row("memory of one instance, all its processes, shared pages shared out", &format!("{:.1} MiB", each as f64 / 1024.0))?;
+    row(
+        "memory of one instance, all its processes, shared pages shared out",
+        &format!("{:.1} MiB", each as f64 / 1024.0),
+    )?;
     let before = platform.counters()?;
     tokio::time::sleep(Duration::from_secs(60)).await;
     let after = platform.counters()?;
-    row(&format!("writes in a minute of {count} services left alone"), &format!("{}", after.writes - before.writes))?;
+    row(
+        &format!("writes in a minute of {count} services left alone"),
+        &format!("{}", after.writes - before.writes),
+    )?;
     let busy = (after.cpu - before.cpu).as_secs_f64() / 60.0 * 100.0;
-    row(&format!("processor time of the platform with {count} services left alone"), &format!("{busy:.1} % of a core"))
+    row(
+        &format!("processor time of the platform with {count} services left alone"),
+        &format!("{busy:.1} % of a core"),
+    )
 }
 
 /// The memory of a server and of all it started.

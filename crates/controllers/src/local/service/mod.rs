@@ -16,6 +16,8 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kit::{Fault, Index, Name, Plan, Reader, Receipt, Refusal, Relation, Room};
 use ports::forward::Forward;
 
+pub use plan::REACHABLE;
+
 /// The services of one namespace. Which of them a pod is behind is for each to say.
 const BY_NAMESPACE: Index<Service> =
     Index { name: "namespace", keys: |service| service.metadata.namespace.iter().cloned().collect() };

@@ -37,6 +37,8 @@ const FORCED: [(&str, &str); 12] = [
     ("wal_level", "replica"),
     ("hot_standby", "on"),
     ("wal_log_hints", "on"),
+    // A standby that is promoted while it waits for its lost primary ends this wait first; the default is 5 s.
+    ("wal_retrieve_retry_interval", "200ms"),
     ("max_wal_senders", "10"),
     ("max_replication_slots", "10"),
     // A standby that never comes back must not fill the disk.

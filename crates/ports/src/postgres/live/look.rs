@@ -69,6 +69,7 @@ impl Inner {
             granted: record.granted,
             certificate: files::blocking(move || certificate(&tls)).await?,
             bytes,
+            free: free(&self.places.root),
             highest: record.highest,
         })
     }
@@ -222,4 +223,10 @@ fn certificate(tls: &Path) -> Result<Option<Certificate>, Error> {
     let parts = (read("server.crt")?, read("server.key")?, read("root.crt")?);
     let (Some(chain_pem), Some(key_pem), Some(root_pem)) = parts else { return Ok(None) };
     Ok(Some(Certificate { chain_pem, key_pem: Sealed::new(key_pem), root_pem }))
+}
+
+/// What is left on the disk for whoever is not root.
+fn free(root: &std::path::Path) -> Option<u64> {
+    let disk = nix::sys::statvfs::statvfs(root).ok()?;
+    Some(disk.blocks_available() * disk.fragment_size())
 }

@@ -12,6 +12,7 @@ mod look;
 mod places;
 mod program;
 mod record;
+mod recover;
 mod restore;
 mod roles;
 mod run;

@@ -260,7 +260,9 @@ impl Inner {
         })
         .await?;
         let (build, port) = self.build_of(cluster, primary)?;
+        self.recover_alone(cluster, number, &build).await?;
         let mut call = Call::new(&build, "pg_rewind", &data).with([
+            "--no-ensure-shutdown",
             "--target-pgdata",
             &data.display().to_string(),
             "--source-server",

@@ -15,7 +15,7 @@ use super::{Step, World, address, ports, takes, target};
 /// How often an address that is taken is tried again.
 const AGAIN: Duration = Duration::from_secs(2);
 /// What a service says if its own address cannot be listened on.
-const REACHABLE: &str = "Reachable";
+pub const REACHABLE: &str = "Reachable";
 
 /// The service's own address, if it has one.
 fn own_address(service: &Service) -> Option<IpAddr> {

@@ -18,6 +18,7 @@ use ports::forward::Forwarding;
 
 use super::super::code::{code, digest};
 use super::super::readiness::{loopback_port, over, ready};
+pub use forwarding::REACHABLE;
 use forwarding::{forwards, named_behind, next, pods_behind, reachable};
 
 /// On a slice: the service that it belongs to.
