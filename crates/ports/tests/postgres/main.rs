@@ -57,6 +57,6 @@ async fn kept(row: Row) -> bool {
     let of_row = machine.clone();
     let outcome = tokio::spawn(async move { row(&of_row).await }).await;
     let last = machine::open(machine.dir.path()).await;
-    last.stop_all().await.expect("all servers end");
+    last.stop_all(std::time::Duration::from_secs(30)).await.expect("all servers end");
     outcome.is_ok()
 }

@@ -162,7 +162,7 @@ fn a_refusal_says_what_can_be_done() {
 #[tokio::test]
 async fn a_creation_ends_when_the_service_is_ready_or_has_failed() {
     let plane = ControlPlane::start().await.expect("starts");
-    crate::install::definitions(&plane, crate::install::wanted()).await.expect("are installed");
+    crate::install::definitions(&plane, crate::install::wanted(None)).await.expect("are installed");
     let client = plane.client();
     let coming = Coming { client: &client, namespace: "default", name: "db", json: true };
     let input =

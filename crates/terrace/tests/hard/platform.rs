@@ -276,6 +276,7 @@ impl Platform {
     }
 
     /// Runs `terrace` to its end: its code, and both of its outputs.
+    #[allow(dead_code, reason = "the stories of services use it")]
     pub fn terrace(&self, arguments: &[&str]) -> (i32, String) {
         let mut command = self.command("timeout");
         let output = command.args(["300", env!("CARGO_BIN_EXE_terrace")]).args(arguments).output();

@@ -233,6 +233,7 @@ impl Cluster {
     pub(super) fn seen(&self) -> Seen {
         let largest = self.nodes.values().map(|node| node.bytes).max();
         Seen {
+            free: None,
             instances: self
                 .nodes
                 .iter()

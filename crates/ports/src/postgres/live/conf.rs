@@ -30,7 +30,7 @@ const DEFAULTS: [(&str, &str); 10] = [
     ("wal_receiver_timeout", "20s"),
 ];
 /// What the machinery relies on.
-const FORCED: [(&str, &str); 12] = [
+const FORCED: [(&str, &str); 13] = [
     ("listen_addresses", "127.0.0.1"),
     ("unix_socket_directories", ""),
     ("password_encryption", "scram-sha-256"),

@@ -47,6 +47,7 @@ fn empty() -> World {
         seen: Seen::default(),
         certificate: None,
         root_pem: "root".into(),
+        unreachable: None,
         addresses: [address(Door::Write, 1), address(Door::Read, 2), address(Door::Any, 3)].into(),
         slices: Vec::new(),
         app: Held::Nothing,
