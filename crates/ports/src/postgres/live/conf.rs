@@ -274,7 +274,7 @@ fn allowed(name: &str, value: &str) -> bool {
     well_formed
         && !value.contains(char::is_control)
         && !loads_files
-        && !REFUSED.iter().any(|pattern| refused(&pattern))
+        && !REFUSED.iter().any(refused)
         && !FORCED.iter().any(|(forced, _)| *forced == name)
 }
 
