@@ -9,8 +9,11 @@ use serde_json::json;
 use super::super::plan::{World, plan};
 use super::{KEEP, acts, cluster, empty, ended, fenced, settled, start, starting, stopped, up};
 
+/// Instances by their numbers.
+type Set = Vec<(Number, There)>;
+
 /// What is done about these instances, some of which count as synchronous, after so many seconds.
-fn done(instances: Vec<(Number, There)>, synchronous: &[Number], seconds: i64) -> String {
+fn done(instances: Set, synchronous: &[Number], seconds: i64) -> String {
     let cluster = cluster(json!({ "instances": instances.len() }));
     let synchronous: BTreeSet<Number> = synchronous.iter().copied().collect();
     let mut world = settled(&cluster, instances, empty());
@@ -41,11 +44,11 @@ fn facts(seen: &Seen) -> Vec<(Number, Facts)> {
 }
 
 /// Three instances, the first of which leads as given.
-fn three(first: There) -> Vec<(Number, There)> {
+fn three(first: There) -> Set {
     vec![(1, first), (2, up(2, true, 10)), (3, up(3, true, 10))]
 }
 
-fn with(mut instances: Vec<(Number, There)>, number: Number, there: There) -> Vec<(Number, There)> {
+fn with(mut instances: Set, number: Number, there: There) -> Set {
     instances.retain(|(held, _)| *held != number);
     instances.push((number, there));
     instances
@@ -76,7 +79,7 @@ fn a_standby_takes_over_only_if_nothing_that_was_acknowledged_is_lost() {
     let dead = || ended(primary(), 0);
     let gone = |number| ended(up(number, true, 10), 1);
     let ahead = |number| up(number, true, 12);
-    let table: Vec<(&str, Vec<(Number, There)>, &[Number], i64, String)> = vec![
+    let table: Vec<(&str, Set, &[Number], i64, String)> = vec![
         ("all is well", three(primary()), &[2, 3], 0, format!(" | {HEALTHY}")),
         ("it died: of equals the first", three(dead()), &[2, 3], 0, format!("fence 1, promote 2 | {OVER}")),
         (
@@ -163,7 +166,7 @@ fn a_standby_takes_over_only_if_nothing_that_was_acknowledged_is_lost() {
 fn what_was_begun_when_the_platform_ended_is_brought_to_its_end() {
     let aside = || fenced(up(1, false, 10));
     let ahead = |number| up(number, true, 12);
-    let table: Vec<(&str, Vec<(Number, There)>, &[Number], String)> = vec![
+    let table: Vec<(&str, Set, &[Number], String)> = vec![
         ("fenced, and not promoted", three(aside()), &[2, 3], format!("promote 2 | {OVER}")),
         ("the one that has most", with(three(aside()), 3, ahead(3)), &[2, 3], format!("promote 3 | {OVER}")),
         (
@@ -243,7 +246,7 @@ fn the_primary_waits_for_those_that_receive_and_for_nobody_else() {
         run: Run::Up(Facts { lsn: ports::postgres::Lsn(64 << 20), ..facts_of(up(1, false, 0)) }),
         ..primary()
     };
-    let table: Vec<(&str, Vec<(Number, There)>, &[Number], String)> = vec![
+    let table: Vec<(&str, Set, &[Number], String)> = vec![
         ("two have come", three(primary()), &[], format!("1 waits for {{2, 3}} | {HEALTHY}")),
         ("one more has come", three(primary()), &[2], format!("1 waits for {{2, 3}} | {HEALTHY}")),
         (
