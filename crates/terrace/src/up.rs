@@ -182,7 +182,11 @@ async fn bind(port: u16, flag: &str) -> anyhow::Result<TcpListener> {
 
 /// Warnings and worse go to standard error; `RUST_LOG` asks for more.
 fn logging() {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    let mut filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    // It prints statements, and those of ours make logins.
+    if let Ok(quiet) = "tokio_postgres=warn".parse() {
+        filter = filter.add_directive(quiet);
+    }
     // A second subscriber in one process is refused, which is fine: the first one stays.
     let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
 }

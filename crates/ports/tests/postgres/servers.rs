@@ -323,5 +323,5 @@ pub async fn servers_outlive_the_platform_and_are_adopted(machine: &Machine) {
     assert_eq!(changes.recv().await.expect("it is told"), key.name);
     next.start(&key, 1).await.expect("it starts");
     up(&next, &key, 1).await;
-    next.stop_all(Duration::from_secs(30)).await.expect("all end");
+    next.stop_all(std::time::Duration::from_secs(30)).await.expect("all end");
 }

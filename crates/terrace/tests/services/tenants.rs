@@ -16,7 +16,7 @@ fn tenant(platform: &Platform, namespace: &str) -> String {
     let admin = std::fs::read_to_string(platform.data().join("kubeconfig")).expect("the administrator's");
     let line = |key: &str| {
         let found = admin.lines().find_map(|line| line.trim().strip_prefix(key));
-        found.expect("kubeconfigs have it").trim().to_owned()
+        found.expect("kubeconfigs have it").trim().trim_matches('"').to_owned()
     };
     let config = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "own",

@@ -189,7 +189,7 @@ fn an_address_that_cannot_be_listened_on_is_told() {
     let trouble = Some("127.96.0.9:80 cannot be listened on without root".to_owned());
     let forwards = [(address("127.96.0.9:80"), Forwarding { backends: vec![], trouble })].into();
     let planned = plan(&service(|_| {}), &World { forwards, ..World::default() });
-    assert_eq!(planned.next, Next::After(std::time::Duration::from_secs(2)), "nobody tells when it is free");
+    assert_eq!(planned.next, Next::After(std::time::Duration::from_secs(1)), "nobody tells when it is free");
     let again =
         planned.steps.iter().map(ToString::to_string).filter(|step| step.starts_with("forward")).count();
     assert_eq!(again, 1, "and it is tried again");

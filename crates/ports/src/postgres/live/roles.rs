@@ -43,7 +43,7 @@ impl Live {
         let (role, base) = (identifier(owner), identifier(database));
         let there = format!("SELECT 1 FROM pg_roles WHERE rolname = {}", literal(owner));
         let verb = if inner.ask_one(place, LOGIN, &there).await?.is_some() { "ALTER" } else { "CREATE" };
-        let sql = format!("{verb} ROLE {role} LOGIN PASSWORD {}", literal(password.open()));
+        let sql = format!("{verb} ROLE {role} LOGIN PASSWORD {}", verifier(password.open()));
         inner.ask(place, LOGIN, &sql, MAKING).await?;
         let there = format!("SELECT 1 FROM pg_database WHERE datname = {}", literal(database));
         let sql = if inner.ask_one(place, LOGIN, &there).await?.is_some() {
@@ -71,12 +71,17 @@ impl Inner {
         let verb = if there.await?.is_some() { "ALTER" } else { "CREATE" };
         let sql = format!(
             "{verb} ROLE {REPLICA} LOGIN REPLICATION PASSWORD {};{REWIND};ALTER ROLE postgres PASSWORD {}",
-            literal(&record.replica),
-            literal(self.password(&cluster.uid).open()),
+            verifier(&record.replica),
+            verifier(self.password(&cluster.uid).open()),
         );
         self.ask(place, PREPARE, &sql, MAKING).await?;
         self.update(&cluster.uid, |record| record.prepared = true).await
     }
+}
+
+/// What a server checks a password with. The password itself is in no statement, so no log can show it.
+fn verifier(password: &str) -> String {
+    literal(&postgres_protocol::password::scram_sha_256(password.as_bytes()))
 }
 
 const PREPARE: &str = "cannot prepare the server";

@@ -13,7 +13,7 @@ use ports::forward::Forwarding;
 use super::{Step, World, address, ports, takes, target};
 
 /// How often an address that is taken is tried again.
-const AGAIN: Duration = Duration::from_secs(2);
+const AGAIN: Duration = Duration::from_secs(1);
 /// What a service says if its own address cannot be listened on.
 pub const REACHABLE: &str = "Reachable";
 
@@ -77,12 +77,14 @@ pub(super) fn forwards(
     steps
 }
 
-/// When to look again: an address that cannot be listened on may be free later, and nobody tells.
-pub(super) fn next(service: &Service, world: &World) -> Next {
+/// When to look again: whether an address could be listened on is seen once it was tried, and one that could not may be
+/// free later, which nobody tells.
+pub(super) fn next(service: &Service, world: &World, tried: bool) -> Next {
     let own = own_address(service);
     let troubled =
         |(listen, held): (&SocketAddr, &Forwarding)| Some(listen.ip()) == own && held.trouble.is_some();
-    if world.forwards.iter().any(troubled) { Next::After(AGAIN) } else { Next::OnChange }
+    let again = tried || world.forwards.iter().any(troubled);
+    if again { Next::After(AGAIN) } else { Next::OnChange }
 }
 
 /// Says so if the service's own address cannot be listened on; its pods can still be reached.

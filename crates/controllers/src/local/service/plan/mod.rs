@@ -81,8 +81,10 @@ pub(super) fn plan(service: &Service, world: &World) -> Plan<Step, ServiceStatus
     }
     if spec.selector.is_none_or(|selector| selector.is_empty()) {
         // Whoever made the service makes its endpoints too.
-        let steps = forwards(service, world, |port| named_behind(world, port)).into_iter().map(Do::Outside);
-        return Plan::whole(steps.collect(), reachable(service, status, world), next(service, world));
+        let steps: Vec<Step> = forwards(service, world, |port| named_behind(world, port));
+        let next = next(service, world, !steps.is_empty());
+        let steps = steps.into_iter().map(Do::Outside).collect();
+        return Plan::whole(steps, reachable(service, status, world), next);
     }
     let mut pods: Vec<&Pod> = world.pods.iter().map(|pod| &**pod).filter(|pod| !over(pod)).collect();
     pods.retain(|pod| address(pod).is_some());
@@ -90,8 +92,10 @@ pub(super) fn plan(service: &Service, world: &World) -> Plan<Step, ServiceStatus
     let mut steps: Vec<Do<Step>> = pods.iter().filter_map(|pod| slice(service, pod)).map(apply).collect();
     steps.push(apply_endpoints(service, &pods));
     let behind = |port: &ServicePort| pods_behind(service, &pods, port);
-    steps.extend(forwards(service, world, behind).into_iter().map(Do::Outside));
-    Plan::whole(steps, reachable(service, status, world), next(service, world))
+    let forwards = forwards(service, world, behind);
+    let next = next(service, world, !forwards.is_empty());
+    steps.extend(forwards.into_iter().map(Do::Outside));
+    Plan::whole(steps, reachable(service, status, world), next)
 }
 
 fn apply(slice: EndpointSlice) -> Do<Step> {
