@@ -84,7 +84,7 @@ fn two_tenants_neither_see_nor_bind_each_others_services() {
     // In their own namespace there is no such service, whatever it is called.
     let (code, said) = platform.terrace(&["service", "bind", "db", "web", "-n", &b, "--kubeconfig", &other]);
     assert_eq!(code, 1, "{said}");
-    assert!(said.contains("not found") || said.contains("does not exist"), "{said}");
+    assert!(said.contains("there is no managed service db"), "{said}");
     let (code, said) = platform.terrace(&["service", "status", "db", "-n", &a, "--kubeconfig", &own]);
     assert_eq!(code, 0, "the owner sees it: {said}");
     platform.namespace = home;

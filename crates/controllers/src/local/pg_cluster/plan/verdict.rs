@@ -84,7 +84,11 @@ fn up(
     let wanted = usize::try_from(cluster.spec.instances).unwrap_or(1).max(1);
     let lacking: Vec<String> =
         world.seen.instances.iter().filter_map(|(held, instance)| lacks(*held, instance, number)).collect();
-    let (phase, why) = match (world.unreachable.as_ref().or(trouble), doing) {
+    if let Some(why) = world.unreachable.clone() {
+        let leads = Some((number, Some(facts.clone())));
+        return Told { phase: NO_OBJECTS, why, leads, complete: false };
+    }
+    let (phase, why) = match (trouble, doing) {
         (Some(trouble), _) => (COMING_UP, trouble.clone()),
         (None, Doing::Copying) if lacking.is_empty() => {
             (COPYING, "one more is copied from the primary".into())
