@@ -31,9 +31,8 @@ fn load(place: &Path, uri: &str, round: u32) -> std::process::Child {
         .args(["--define", &format!("round={round}")])
         .arg("--file")
         .arg(&script)
-        .arg("--dbname")
-        // The password goes by the environment: arguments can be seen by everybody.
         .arg("app")
+        // The password goes by the environment: arguments can be seen by everybody.
         .envs(environment(uri))
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -76,7 +76,9 @@ pub fn postmaster(directory: &std::path::Path) -> Option<u32> {
 #[track_caller]
 pub fn primary(platform: &Platform, name: &str) -> PathBuf {
     let all = directories(platform, name);
-    let mut found = all.iter().filter(|path| !path.join("standby.signal").exists());
+    // One that was put aside has a fence beside it, and no right to start.
+    let fenced = |path: &PathBuf| path.with_extension("fenced").exists();
+    let mut found = all.iter().filter(|path| !path.join("standby.signal").exists() && !fenced(path));
     let first = found.next().unwrap_or_else(|| panic!("{name} has no primary among {all:?}")).clone();
     assert!(found.next().is_none(), "{name} has two primaries");
     first
