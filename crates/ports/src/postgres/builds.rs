@@ -298,5 +298,16 @@ fn tls(bin: &Path) -> Option<bool> {
     Some(line.split('\t').nth(4)? != "none")
 }
 
+/// Whether a server is known to have no TLS, asked once for each build.
+pub(super) fn lacks_tls(bin: &Path) -> bool {
+    static KNOWN: Mutex<BTreeMap<PathBuf, bool>> = Mutex::new(BTreeMap::new());
+    if let Some(lacks) = KNOWN.lock().get(bin) {
+        return *lacks;
+    }
+    let lacks = tls(bin) == Some(false);
+    KNOWN.lock().insert(bin.to_owned(), lacks);
+    lacks
+}
+
 #[cfg(test)]
 mod tests;

@@ -150,7 +150,7 @@ async fn write(uri: &str, sql: &str) -> Outcome<()> {
         let connection = tokio::spawn(connection);
         let done = client.batch_execute(sql).await;
         connection.abort();
-        Ok::<_, tokio_postgres::Error>(done?)
+        done
     };
     Ok(tokio::time::timeout(Duration::from_secs(10), write).await??)
 }

@@ -7,6 +7,7 @@ use kit::Dice;
 
 use super::super::{Build, Error, Key, Number, Stop};
 use super::program::{PREFIX, environment};
+use super::run::server;
 use super::{Inner, files};
 use crate::process::{Id, Launch, Limits, Processes as _, State};
 
@@ -39,11 +40,9 @@ impl Inner {
             "archive_command=/bin/true".to_owned(),
             "synchronous_standby_names=".to_owned(),
         ];
-        let mut command = vec![program.display().to_string(), "-D".to_owned(), data.display().to_string()];
-        command.extend(settings.into_iter().flat_map(|setting| ["-c".to_owned(), setting]));
         let launch = Launch {
             id: id.clone(),
-            command,
+            command: server(build, &data, settings),
             env: environment(&program, &data),
             directory: data.clone(),
             user: owner,

@@ -9,6 +9,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use nix::sys::signal::Signal;
 
+use super::super::builds;
 use super::super::{Build, Error, Key, Number, Stop};
 use super::places::standby_signal;
 use super::program::{Call, environment};
@@ -126,11 +127,9 @@ impl Inner {
         self.hang_up(uid, number);
         let program = build.bin.join("postgres");
         let config = format!("config_file={}", self.places.own_settings(uid, number).display());
-        let words =
-            [program.display().to_string(), "-D".into(), data.display().to_string(), "-c".into(), config];
         let launch = Launch {
             id: Self::run_id(uid, number, run),
-            command: words.to_vec(),
+            command: server(&build, &data, [config]),
             env: environment(&program, &data),
             directory: data,
             user: owner,
@@ -266,6 +265,15 @@ impl Life {
     pub(super) fn failures(&self) -> u32 {
         if self.answered.is_some() { 0 } else { self.failures + 1 }
     }
+}
+
+/// The words that start a server with some settings beside those of its files.
+pub(super) fn server<const N: usize>(build: &Build, data: &Path, settings: [String; N]) -> Vec<String> {
+    let program = build.bin.join("postgres").display().to_string();
+    // A build without TLS does not start with it, whatever certificate there is.
+    let plain = builds::lacks_tls(&build.bin).then(|| "ssl=off".to_owned());
+    let settings = settings.into_iter().chain(plain).flat_map(|setting| ["-c".to_owned(), setting]);
+    [program, "-D".to_owned(), data.display().to_string()].into_iter().chain(settings).collect()
 }
 
 /// The major version of a data directory.

@@ -433,6 +433,17 @@ fn a_login_that_the_owner_brings_is_used_and_followed() {
 }
 
 #[test]
+fn an_address_that_is_taken_is_no_address() {
+    let cluster = cluster(json!({}));
+    let mut world = settled(&cluster, vec![(1, up(1, false, 10))], empty());
+    world.unreachable = Some("127.96.0.1:5432 cannot be listened on".into());
+    let status = plan(KEEP, &cluster, &world).expect("a plan").status;
+    let ready = find(&status.conditions, READY).expect("it says");
+    assert_eq!((ready.status.as_str(), ready.message.as_deref()), ("False", world.unreachable.as_deref()));
+    assert_eq!(status.phase.as_deref(), Some("Unable to create required cluster objects"));
+}
+
+#[test]
 fn archive_and_disk_are_told() {
     let cluster = cluster(json!({ "storage": { "size": "1Gi" } }));
     let said = |world: &World, type_: &str| {
@@ -453,6 +464,14 @@ fn archive_and_disk_are_told() {
         said(&filled((1 << 30) / 100 * 93), STORAGE_SUFFICIENT),
         "False 92 % of the 1Gi in spec.storage.size are used; delete data, or raise it (it cannot be lowered again)"
     );
+    let mut short = filled(1);
+    short.seen.free = Some(31 << 20);
+    assert_eq!(
+        said(&short, STORAGE_SUFFICIENT),
+        "False the disk of this machine has 31 MiB of space left; make room on it"
+    );
+    short.seen.free = Some(32 << 20);
+    assert_eq!(said(&short, STORAGE_SUFFICIENT), "-");
     let archiving = |archives: bool| {
         let facts = match up(1, false, 10).run {
             Run::Up(facts) => Facts { archives, ..facts },
