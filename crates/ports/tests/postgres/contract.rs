@@ -2,12 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use ports::postgres::{Backup, Error, Instance, Key, Postgres, Run, Seen, Source, Stop};
+use ports::postgres::{Backup, Error, Fake, Instance, Key, Postgres, Run, Seen, Source, Stop};
 
 use crate::machine::{Machine, facts, instance, key, login, settings, streaming, there, until, up};
 
 pub async fn real_servers_keep_the_contract(machine: &Machine) {
     keeps_the_contract(&machine.live, machine.major()).await;
+}
+
+pub async fn the_fake_keeps_the_contract(_: &Machine) {
+    let fake = Fake::default();
+    let newest = fake.builds().into_keys().next_back().expect("the fake has a build");
+    keeps_the_contract(&fake, newest).await;
 }
 
 pub async fn keeps_the_contract(postgres: &impl Postgres, major: u32) {

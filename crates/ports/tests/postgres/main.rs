@@ -20,6 +20,7 @@ macro_rules! rows {
 }
 
 const ROWS: &[(&str, Row)] = rows![
+    contract::the_fake_keeps_the_contract,
     contract::real_servers_keep_the_contract,
     servers::an_owner_logs_in_over_tls_and_nobody_without_the_password,
     servers::a_restart_keeps_data_and_tells_what_needs_one,

@@ -206,6 +206,10 @@ impl Postgres for Fake {
         self.asked("promote")?;
         let mut state = self.inner.state.lock();
         let newest = state.cluster(key).nodes.values().map(|node| node.timeline).max().unwrap_or_default();
+        let mut others = state.cluster(key).nodes.iter().filter(|(held, _)| **held != number);
+        if others.any(|(_, node)| node.is_primary()) {
+            return unfit(format!("instance {number} would be a second primary"));
+        }
         let node = state.node(key, number)?;
         if !node.is_up() || node.fenced {
             return unfit(format!("instance {number} is no standby that is up"));
