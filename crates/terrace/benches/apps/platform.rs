@@ -67,7 +67,7 @@ impl Platform {
     /// A copy of an example that can be changed.
     pub fn copy_of(&self, example: &str) -> Outcome<PathBuf> {
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/apps").join(example);
-        let to = self.directory.path().join(example);
+        let to = self.path().join(example);
         let status = Command::new("cp").arg("-r").arg(from).arg(&to).status()?;
         if status.success() { Ok(to) } else { Err(format!("cannot copy the example {example}").into()) }
     }
@@ -77,7 +77,7 @@ impl Platform {
         let begun = Instant::now();
         let mut deploy = Command::new(env!("CARGO_BIN_EXE_terrace"))
             .arg("--data-dir")
-            .arg(self.directory.path().join("data"))
+            .arg(self.path().join("data"))
             .arg("deploy")
             .arg(source)
             .args(["--name", name])
@@ -97,7 +97,7 @@ impl Platform {
     }
 
     pub async fn client(&self) -> Outcome<kube::Client> {
-        let file = Kubeconfig::read_from(self.directory.path().join("data/kubeconfig"))?;
+        let file = Kubeconfig::read_from(self.path().join("data/kubeconfig"))?;
         let config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
         Ok(kube::Client::try_from(config)?)
     }
