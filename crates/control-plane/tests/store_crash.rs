@@ -196,19 +196,20 @@ fn spoil(log: &Path, durable: u64, dice: &mut StdRng) -> &'static str {
             "cut"
         }
         1 => {
-            bytes.extend((0..dice.random_range(1..500)).map(|_| dice.random::<u8>()));
-            "garbage appended"
-        }
-        2 => {
             bytes.truncate(dice.random_range(last..=end));
             bytes.extend((0..dice.random_range(1..5_000)).map(|_| dice.random::<u8>()));
             "cut, then garbage"
         }
-        _ => {
+        // Where everything was acknowledged there is nothing to scribble on.
+        2 if last < bytes.len() => {
             let start = dice.random_range(last..bytes.len());
             let stop = (start + dice.random_range(1..2_000)).min(bytes.len());
             bytes[start..stop].fill_with(|| dice.random());
             "scribbled"
+        }
+        _ => {
+            bytes.extend((0..dice.random_range(1..500)).map(|_| dice.random::<u8>()));
+            "garbage appended"
         }
     };
     std::fs::write(log, bytes).expect("written");
