@@ -1,6 +1,6 @@
 //! Events follow from changes of condition: no room writes any.
 
-use api::conditions::STALLED;
+use api::conditions::{READY, RECONCILING, STALLED};
 use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 use serde_json::Value;
 
@@ -34,7 +34,12 @@ fn told(old: &Value, new: &Value) -> Vec<Event> {
             .any(|held| ["type", "status", "reason"].iter().all(|field| held[*field] == condition[*field]))
     });
     // What the loop derives from `Ready` would only say it twice.
-    let kept = changed.filter(|condition| condition["type"] != api::conditions::RECONCILING);
+    let ready = list(new).into_iter().find(|condition| condition["type"] == READY).unwrap_or_default();
+    let warned = |condition: &Value| {
+        let reason = ready["reason"].as_str().unwrap_or_default();
+        condition["type"] == STALLED && condition["reason"] == reason && troubling(&ready, reason)
+    };
+    let kept = changed.filter(|condition| condition["type"] != RECONCILING && !warned(condition));
     kept.filter_map(|condition| event(&condition)).collect()
 }
 

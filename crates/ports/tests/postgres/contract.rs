@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use ports::postgres::{Backup, Error, Fake, Instance, Key, Postgres, Run, Seen, Source, Stop};
 
-use crate::machine::{Machine, facts, instance, key, login, settings, streaming, there, until, up};
+use crate::machine::{
+    DEADLINE, LOOK, Machine, facts, instance, key, login, settings, streaming, there, until, up,
+};
 
 pub async fn real_servers_keep_the_contract(machine: &Machine) {
     keeps_the_contract(&machine.live, machine.major()).await;
@@ -112,12 +114,15 @@ async fn backs_up(postgres: &impl Postgres, cluster: &Key, major: u32) {
 }
 
 async fn done(postgres: &impl Postgres, backup: &str) -> u32 {
-    let mut changes = postgres.changes();
-    loop {
-        match postgres.backup(backup).await.expect("a look").expect("it was begun") {
-            Backup::Done(copied) => return copied.major,
-            Backup::Failed { story } => panic!("{story}"),
-            Backup::Running { .. } => drop(changes.recv().await),
+    let look = async {
+        let mut ticks = tokio::time::interval(LOOK);
+        loop {
+            match postgres.backup(backup).await.expect("a look").expect("it was begun") {
+                Backup::Done(copied) => return copied.major,
+                Backup::Failed { story } => panic!("{story}"),
+                Backup::Running { .. } => drop(ticks.tick().await),
+            }
         }
-    }
+    };
+    tokio::time::timeout(DEADLINE, look).await.expect("the backup ends")
 }

@@ -16,9 +16,9 @@ use tempfile::TempDir;
 use tokio_postgres::NoTls;
 
 /// How long anything may take on the busiest machine before it counts as never.
-const DEADLINE: Duration = Duration::from_secs(90);
+pub const DEADLINE: Duration = Duration::from_secs(90);
 /// How often what cannot be waited for is looked at.
-const LOOK: Duration = Duration::from_millis(50);
+pub const LOOK: Duration = Duration::from_millis(50);
 /// A user that nobody is.
 const NOBODY: u32 = 200_777;
 pub const PASSWORD: &str = "correct-horse-battery-staple";

@@ -58,10 +58,7 @@ impl Fake {
 /// Puts a new instance into a cluster, unless one of that number is there or on its way.
 fn enter(cluster: &mut Cluster, number: Number, node: Node) {
     cluster.highest = cluster.highest.max(number);
-    let held = cluster.nodes.get(&number).filter(|held| !matches!(held.stage, Stage::Broken(..)));
-    if held.is_none() {
-        cluster.nodes.insert(number, node);
-    }
+    cluster.nodes.entry(number).or_insert(node);
 }
 
 fn unfit<T>(why: impl Into<String>) -> Result<T, Error> {
@@ -118,10 +115,7 @@ impl Postgres for Fake {
                 bytes: node.bytes,
                 ..Node::new(node.major.unwrap_or_default(), Stage::Begun(now))
             },
-            _ => {
-                let story = format!("there is no backup {}", source.backup);
-                Node::new(0, Stage::Broken(story, now))
-            }
+            _ => return unfit(format!("there is no backup {}", source.backup)),
         };
         enter(state.cluster(key), number, node);
         Ok(())

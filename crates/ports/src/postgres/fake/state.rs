@@ -97,7 +97,6 @@ pub(super) enum Stage {
     Begun(Timestamp),
     /// Somebody has seen that it is being made: the next look finds it made.
     Shown(Timestamp),
-    Broken(String, Timestamp),
     Made,
 }
 
@@ -250,7 +249,6 @@ impl Cluster {
     fn instance(&self, number: Number, node: &Node) -> Instance {
         let run = match (&node.stage, &node.process) {
             (Stage::Begun(since) | Stage::Shown(since), _) => return Instance::Coming { since: *since },
-            (Stage::Broken(story, at), _) => return Instance::Broken { story: story.clone(), at: *at },
             (Stage::Made, Process::None) => Run::Stopped,
             (Stage::Made, Process::Ended(at, story)) => {
                 Run::Ended { at: *at, story: story.clone(), failures: node.failures }
