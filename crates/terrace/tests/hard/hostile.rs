@@ -10,7 +10,7 @@ use crate::load::{Load, Manner};
 use crate::platform::{Platform, SOON, host, wait};
 
 /// How slow the neighbour's answers may become at worst, on a small machine that builds and unpacks beside them.
-const QUICK: Duration = Duration::from_secs(15);
+const QUICK: Duration = Duration::from_secs(3);
 
 /// An application that must not notice, and somebody who asks it all the time.
 fn neighbour(platform: &Platform) -> Load {
