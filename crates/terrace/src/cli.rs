@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::apps::{delete, deploy, list, logs, rollback};
-use crate::{completions, crds, files, kubeconfig, place, postgres, preview, say, services, up};
+use crate::{completions, crds, files, kubeconfig, mcp, place, postgres, preview, say, services, token, up};
 
 /// Applications, databases, cloud resources and projects as Kubernetes objects, from one binary.
 #[derive(Parser)]
@@ -76,6 +76,16 @@ enum Command {
     /// Databases that the platform runs: make one, bind it to an application, back it up, bring it back
     #[command(subcommand)]
     Service(services::What),
+    /// Tokens for agents and scripts: make one, list them, revoke one
+    #[command(subcommand)]
+    Token(token::What),
+    /// Speak the Model Context Protocol on standard input and output, for clients that start their servers
+    #[command(after_help = "Examples:\n  \
+        terrace mcp\n  \
+        TERRACE_TOKEN=trc_... terrace mcp --url http://127.0.0.1:7070\n\n\
+        Without TERRACE_TOKEN a session token of this machine's user is made on the first use, and kept in the data\n\
+        directory.")]
+    Mcp(mcp::Options),
     /// Print what the platform would do about a file, field by field, without doing it
     #[command(after_help = "Examples:\n  \
         terrace plan -f app.yaml\n  \
@@ -119,6 +129,8 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Rollback(options) => return rollback::run(&dir()?, &options).await,
         Command::Delete(what) => return delete::run(&dir()?, &what).await,
         Command::Service(what) => return services::run(&dir()?, what).await,
+        Command::Token(what) => return token::run(&dir()?, what).await,
+        Command::Mcp(options) => return mcp::run(&dir()?, &options).await,
         Command::Plan(options) => return preview::run(&dir()?, &options).await,
         Command::Up(options) => up::run(dir()?, options).await?,
         Command::Postgres(what) => postgres::run(&dir()?, &what).await?,

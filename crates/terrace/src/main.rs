@@ -8,6 +8,7 @@ mod files;
 mod install;
 mod kubeconfig;
 mod machine;
+mod mcp;
 mod modes;
 mod paint;
 mod place;
@@ -15,6 +16,7 @@ mod postgres;
 mod preview;
 mod say;
 mod services;
+mod token;
 mod up;
 mod uploads;
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use agents::Agents;
 use anyhow::Context;
 use api::names::HostName;
 use bytes::Bytes;
@@ -31,6 +32,8 @@ const LAST_GRACE: Duration = Duration::from_millis(2_500);
 const DATABASE_GRACE: Duration = Duration::from_millis(1_500);
 /// How long the data of a deleted database is kept (managed-services.md).
 const KEPT: Duration = Duration::from_secs(72 * 3600);
+/// How long an agent's session lasts without a call.
+const SESSION_TTL: Duration = Duration::from_secs(24 * 3600);
 /// The issuer of certificates on this machine.
 const ISSUER: &str = "terrace";
 /// How many builds run at one time: each keeps a core or two busy.
@@ -46,6 +49,8 @@ pub(crate) struct Plan {
     pub base_domain: HostName,
     /// Where applications answer.
     pub http: TcpListener,
+    /// Where agents connect.
+    pub agents: TcpListener,
     /// Where they answer over TLS.
     pub https: Option<TcpListener>,
     /// How long one build may take.
@@ -71,6 +76,7 @@ impl Machine {
         let stop = CancellationToken::new();
         let client = plane.client();
         machine::furnish(&client).await?;
+        let agents = Agents::open(client.clone(), agents_settings(&plan)?, stop.clone()).await?;
         let binary = reachable_binary(&plan.shared)?;
         let words = |last: &str| vec![binary.display().to_string(), last.to_owned()];
         let settings = process::Settings { shim: words(SHIM), dir: plan.dir.join("runs") };
@@ -94,6 +100,7 @@ impl Machine {
         let authority = Arc::new(authority::Live::open(&plan.dir.join("pki"), jiff::Timestamp::now())?);
         let homes = Arc::new(homes::Live::new(plan.shared.join("pods"), plan.dir.join("logs")));
         let gateway = open_doors(&house, plan.http, plan.https, &stop);
+        tokio::spawn(agents.serve(plan.agents));
         let traffic = Arc::new(traffic::Live::new(gateway));
         let forward = Arc::new(forward::Live::default());
         let pods = local::pod::Ground {
@@ -162,6 +169,12 @@ fn services_config(databases: &postgres::Live) -> services::Config {
     newest.map_or_else(services::Config::default, |major| services::Config {
         default_version: major.to_string(),
     })
+}
+
+/// How agents are served here.
+fn agents_settings(plan: &Plan) -> anyhow::Result<agents::Settings> {
+    let address = format!("http://127.0.0.1:{}", plan.agents.local_addr()?.port());
+    Ok(agents::Settings { audit: place::audit(&plan.dir), address, session_ttl: SESSION_TTL })
 }
 
 /// How applications are reached here.

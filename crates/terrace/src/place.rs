@@ -63,6 +63,16 @@ pub(crate) fn postgres(shared: &Path) -> PathBuf {
     shared.join("postgres/builds")
 }
 
+/// The file that says where agents connect.
+pub(crate) fn agents(dir: &Path) -> PathBuf {
+    dir.join("agents-address")
+}
+
+/// The file of the audit trail.
+pub(crate) fn audit(dir: &Path) -> PathBuf {
+    dir.join("audit.log")
+}
+
 /// Whether programs can be run as other users.
 pub(crate) fn is_root() -> bool {
     nix::unistd::geteuid().is_root()

@@ -30,6 +30,9 @@ pub(crate) struct Options {
     /// answer over plain HTTP
     #[arg(long, value_name = "PORT")]
     https_port: Option<u16>,
+    /// Port where agents connect, over the Model Context Protocol and REST; 0 takes any that is free
+    #[arg(long, default_value_t = 7070, value_name = "PORT")]
+    agents_port: u16,
     /// Domain of applications that name no host of their own
     #[arg(long, default_value = "localhost", value_name = "DOMAIN")]
     base_domain: HostName,
@@ -128,6 +131,7 @@ async fn plan(dir: &Path, options: &Options) -> anyhow::Result<Plan> {
         shared: place::shared(dir, options.shared_dir.clone())?,
         base_domain: options.base_domain.clone(),
         http: bind(options.http_port, "--http-port").await?,
+        agents: bind(options.agents_port, "--agents-port").await?,
         https,
         build_timeout: Duration::from_secs(options.build_timeout),
         postgres_bin: options.postgres_bin.iter().map(std::path::absolute).collect::<Result<_, _>>()?,
@@ -158,8 +162,11 @@ async fn start(
     let (mut web, mut running) = (None, None);
     if let Some(plan) = machine {
         let door = format!("http://127.0.0.1:{}", plan.http.local_addr()?.port());
+        let agents = format!("http://127.0.0.1:{}", plan.agents.local_addr()?.port());
+        place::write_private(&place::agents(dir), &agents)?;
         running = Some(Machine::open(plane, plan).await?);
         progress.part("gateway", "applications answer here", Some(&door))?;
+        progress.part("agents", "agents connect here", Some(&format!("{agents}/mcp")))?;
         web = Some(door);
     }
     progress.ready(&address, web.as_deref(), &kubeconfig.display().to_string())?;

@@ -25,7 +25,7 @@ impl Up {
     /// Starts it on free ports and reads its lines until it is ready.
     fn start(dir: &Path) -> (Self, Value) {
         let mut child = terrace(dir)
-            .args(["up", "--port", "0", "--http-port", "0", "--json"])
+            .args(["up", "--port", "0", "--http-port", "0", "--agents-port", "0", "--json"])
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
             .spawn()
@@ -122,7 +122,10 @@ fn stopped_or_killed_it_comes_back_as_it_was() {
 fn a_second_one_on_the_same_directory_is_told_who_holds_it() {
     let dir = tempfile::tempdir().expect("a directory");
     let (up, _) = Up::start(dir.path());
-    let second = terrace(dir.path()).args(["up", "--port", "0", "--http-port", "0"]).output().expect("runs");
+    let second = terrace(dir.path())
+        .args(["up", "--port", "0", "--http-port", "0", "--agents-port", "0"])
+        .output()
+        .expect("runs");
     let error = error_of(&second);
     assert!(error.contains(&up.child.id().to_string()), "names the process: {error}");
     assert!(error.contains(&dir.path().display().to_string()), "names the directory: {error}");
@@ -134,9 +137,11 @@ fn a_second_one_on_the_same_directory_is_told_who_holds_it() {
 fn a_port_that_is_taken_is_named_with_the_flag_that_changes_it() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("has one").port().to_string();
-    for (flag, other) in [("--port", "--http-port"), ("--http-port", "--port")] {
+    let flags = ["--port", "--http-port", "--agents-port"];
+    for flag in flags {
         let dir = tempfile::tempdir().expect("a directory");
-        let output = terrace(dir.path()).args(["up", flag, &port, other, "0"]).output().expect("runs");
+        let others = flags.into_iter().filter(|other| *other != flag).flat_map(|other| [other, "0"]);
+        let output = terrace(dir.path()).args(["up", flag, &port]).args(others).output().expect("runs");
         let error = error_of(&output);
         assert!(error.contains(&format!("port {port} is taken")) && error.contains(flag), "{error}");
     }
@@ -204,8 +209,12 @@ fn commands_say_what_to_do_when_nothing_runs_yet() {
     assert_eq!(String::from_utf8_lossy(&path.stdout).trim(), dir.join("kubeconfig").display().to_string());
     let file = parent.path().join("file");
     std::fs::write(&file, "").expect("is written");
-    let error =
-        error_of(&terrace(&file).args(["up", "--port", "0", "--http-port", "0"]).output().expect("runs"));
+    let error = error_of(
+        &terrace(&file)
+            .args(["up", "--port", "0", "--http-port", "0", "--agents-port", "0"])
+            .output()
+            .expect("runs"),
+    );
     assert!(error.contains("--data-dir"), "{error}");
 }
 

@@ -4,7 +4,6 @@ pub mod backup;
 pub mod backups;
 pub mod bind;
 pub mod deprovision;
-mod error;
 pub mod list;
 pub mod provision;
 pub mod restore;
@@ -18,7 +17,7 @@ use api::services::{ManagedService, ManagedServicePhase, connection_secret, secr
 use kube::api::{Api, ListParams};
 use kube::{Client, ResourceExt};
 
-pub use error::Error;
+pub use crate::Error;
 
 /// How often a write is tried again when somebody else was faster. Each try sees what the other wrote.
 const TRIES: usize = 16;

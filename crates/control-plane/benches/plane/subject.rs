@@ -146,7 +146,19 @@ async fn terrace(binary: &Path, directory: Arc<TempDir>) -> Outcome<Started> {
     let _ = fs::remove_file(&kubeconfig);
     let port = free_port()?;
     let mut command = Command::new(binary);
-    command.args(["up", "--json", "--http-port", "0", "--port", &port.to_string(), "--data-dir"]).arg(&data);
+    command
+        .args([
+            "up",
+            "--json",
+            "--http-port",
+            "0",
+            "--agents-port",
+            "0",
+            "--port",
+            &port.to_string(),
+            "--data-dir",
+        ])
+        .arg(&data);
     let begun = Instant::now();
     let mut process = spawn(command, &directory, Stdio::piped())?;
     let line = tokio::spawn(ready_line(process.stdout.take().ok_or("stdout is piped")?, begun));

@@ -40,7 +40,7 @@ impl Platform {
         // Programs run as others where the bench is root: they must get through.
         std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o711))?;
         let mut process = Command::new(env!("CARGO_BIN_EXE_terrace"))
-            .args(["up", "--port", "0", "--http-port", "0", "--json", "--data-dir"])
+            .args(["up", "--port", "0", "--http-port", "0", "--agents-port", "0", "--json", "--data-dir"])
             .arg(directory.path().join("data"))
             .arg("--shared-dir")
             .arg(directory.path().join("shared"))

@@ -98,6 +98,13 @@ fn refused(error: Error, name: &str) -> anyhow::Result<ExitCode> {
         | Error::EnvClash { .. }
         | Error::NotAvailable
         | Error::Busy { .. }
+        | Error::NoSession { .. }
+        | Error::Denied { .. }
+        | Error::TooOften { .. }
+        | Error::NeedsPerson { .. }
+        | Error::NotAgreed
+        | Error::BadConfirmation { .. }
+        | Error::Internal(_)
         | Error::Refused(_)
         | Error::Unreachable(_) => return plain(error),
     };

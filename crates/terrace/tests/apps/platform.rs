@@ -66,7 +66,7 @@ impl Platform {
         let mut platform = Self { directory, ready: Value::Null, process: None };
         let shared = platform.path().join("shared");
         let mut process = Command::new(env!("CARGO_BIN_EXE_terrace"))
-            .args(["up", "--port", "0", "--http-port", "0", "--json"])
+            .args(["up", "--port", "0", "--http-port", "0", "--agents-port", "0", "--json"])
             .args(options)
             .arg("--data-dir")
             .arg(platform.path().join("data"))

@@ -78,7 +78,7 @@ impl Platform {
         let log = std::fs::File::options().create(true).append(true).open(self.path().join("stderr"));
         let mut process = Command::new(env!("CARGO_BIN_EXE_terrace"))
             .args(["up", "--json", "--port", &self.api_port.to_string()])
-            .args(["--http-port", &self.gateway.port().to_string()])
+            .args(["--http-port", &self.gateway.port().to_string(), "--agents-port", "0"])
             .arg("--data-dir")
             .arg(self.data())
             .arg("--shared-dir")

@@ -1,0 +1,176 @@
+//! The server: what every call shares, and the one way a tool is run.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use kube::Client;
+use serde_json::{Map, Value};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::Error;
+use crate::audit::{self, Outcome, Record, Trail};
+use crate::door;
+use crate::identity::{Book, Caller, Presented, rights};
+use crate::mcp::Seals;
+use crate::sessions;
+use crate::tool::{Answered, Call, Erased, Progress, Stop, registry};
+
+/// What a server is told when it is opened.
+#[derive(Clone)]
+pub struct Settings {
+    /// The file of the audit trail.
+    pub audit: PathBuf,
+    /// Where the server is reached: `http://127.0.0.1:7070`.
+    pub address: String,
+    /// How long a session lasts without a call.
+    pub session_ttl: Duration,
+}
+
+/// The server. Cheap to clone.
+#[derive(Clone)]
+pub struct Agents(Arc<Inner>);
+
+struct Inner {
+    client: Client,
+    settings: Settings,
+    tokens: Book,
+    trail: Trail,
+    seals: Seals,
+    tools: Vec<Erased>,
+    stop: CancellationToken,
+}
+
+/// What was asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// The tool.
+    pub tool: String,
+    /// Its arguments.
+    pub arguments: Map<String, Value>,
+    /// What a person has agreed to.
+    pub answered: Option<Answered>,
+    /// Whether a person has been led to a page.
+    pub led: bool,
+}
+
+impl Agents {
+    /// Opens the server: its rights, its tokens and its trail. `client` may speak for others.
+    pub async fn open(client: Client, settings: Settings, stop: CancellationToken) -> Result<Self, Error> {
+        rights::install(&client).await?;
+        let trail = Trail::open(&settings.audit)
+            .map_err(|error| Error::Internal(format!("the audit trail cannot be opened: {error}")))?;
+        let tokens = Book::follow(client.clone(), stop.clone());
+        let inner =
+            Inner { client, settings, tokens, trail, seals: Seals::new(), tools: registry::all(), stop };
+        Ok(Self(Arc::new(inner)))
+    }
+
+    /// Answers at a door, until the server is stopped.
+    pub async fn serve(self, listener: TcpListener) {
+        door::serve(self, listener).await;
+    }
+
+    /// The server's own client: for what no caller may do itself, after it was asked whether they may have it done.
+    pub fn client(&self) -> &Client {
+        &self.0.client
+    }
+
+    /// What the server was told.
+    pub fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    /// All tools, in their order.
+    pub fn tools(&self) -> &[Erased] {
+        &self.0.tools
+    }
+
+    /// The tokens there are.
+    pub fn tokens(&self) -> &Book {
+        &self.0.tokens
+    }
+
+    /// What confirmations are sealed with.
+    pub(crate) fn seals(&self) -> &Seals {
+        &self.0.seals
+    }
+
+    /// When the server stops.
+    pub fn stop(&self) -> &CancellationToken {
+        &self.0.stop
+    }
+
+    /// Who presents a token.
+    pub fn caller(&self, presented: &Presented) -> Option<Caller> {
+        self.0.tokens.caller(presented, Timestamp::now())
+    }
+
+    /// Runs a tool as a caller. Leaves no record: whoever calls this does, when all is said.
+    pub async fn run(&self, caller: &Caller, asked: Asked, progress: Progress) -> Result<Value, Stop> {
+        let Asked { tool, mut arguments, answered, led } = asked;
+        let Some(tool) = self.0.tools.iter().find(|known| known.name() == tool) else {
+            let known: Vec<&str> = self.0.tools.iter().map(Erased::name).collect();
+            return Err(Error::invalid(
+                "tool",
+                format!("there is none of that name; there are: {}", known.join(", ")),
+            )
+            .into());
+        };
+        tool.check(&arguments)?;
+        let mut call = Call {
+            agents: self,
+            caller,
+            client: caller.client(&self.0.client),
+            namespace: String::new(),
+            session: String::new(),
+            answered,
+            led,
+            progress,
+        };
+        if tool.in_session {
+            let named = arguments.shift_remove(crate::tool::SESSION);
+            let Some(Value::String(session)) = named else {
+                return Err(Error::invalid("session_id", "it is missing; `register` answers with one").into());
+            };
+            call.namespace = sessions::resolve(&self.0.client, caller, &session).await?;
+            call.session = session;
+        }
+        tool.run(&call, arguments).await
+    }
+
+    /// Writes a record down. A call that cannot be written down has failed, whatever it did.
+    pub async fn note(&self, record: Record) -> Result<(), Error> {
+        let told =
+            |error: std::io::Error| Error::Internal(format!("the audit trail cannot be written: {error}"));
+        self.0.trail.write(record).await.map_err(told)
+    }
+}
+
+/// The record of a call by a known caller.
+pub fn record<T>(caller: &Caller, agent: &str, asked: &Asked, outcome: &Result<T, Stop>) -> Record {
+    let subject = asked.arguments.get(crate::tool::SESSION).and_then(Value::as_str).unwrap_or_default();
+    let (outcome, reason, plan) = match outcome {
+        Ok(_) => (Outcome::Done, None, asked.answered.as_ref().map(|answered| answered.hash.clone())),
+        Err(Stop::Ask(question)) => (Outcome::Asked, None, Some(question.hash())),
+        Err(Stop::Enter(_)) => (Outcome::Asked, None, None),
+        Err(Stop::Wrong(error)) => {
+            let refused = error.is_refusal();
+            (if refused { Outcome::Refused } else { Outcome::Failed }, Some(error.word().to_owned()), None)
+        }
+    };
+    Record {
+        time: Timestamp::now(),
+        token: caller.fingerprint.clone(),
+        name: caller.name.clone(),
+        agent: agent.to_owned(),
+        action: asked.tool.clone(),
+        subject: subject.chars().take(64).collect(),
+        arguments: audit::digest(&asked.arguments),
+        plan,
+        outcome,
+        reason,
+    }
+}

@@ -1,0 +1,1 @@
+//! `unregister`: ends a session.
