@@ -27,6 +27,18 @@ pub struct Settings {
     pub address: String,
     /// How long a session lasts without a call.
     pub session_ttl: Duration,
+    /// Calls that a token has for each second, in the long run.
+    pub rate: f64,
+    /// Calls that it may make at once.
+    pub burst: u32,
+    /// Largest push: all files together, unpacked.
+    pub push_bytes: u64,
+    /// Most files in one push.
+    pub push_files: usize,
+    /// Hosts of git repositories that may lie in private networks or on this machine.
+    pub private_git_hosts: Vec<String>,
+    /// Major versions of PostgreSQL that services can have here.
+    pub postgres_versions: Vec<String>,
 }
 
 /// The server. Cheap to clone.

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use agents::Agents;
 use anyhow::Context;
 use api::names::HostName;
 use bytes::Bytes;
@@ -32,8 +31,9 @@ const LAST_GRACE: Duration = Duration::from_millis(2_500);
 const DATABASE_GRACE: Duration = Duration::from_millis(1_500);
 /// How long the data of a deleted database is kept (managed-services.md).
 const KEPT: Duration = Duration::from_secs(72 * 3600);
-/// How long an agent's session lasts without a call.
-const SESSION_TTL: Duration = Duration::from_secs(24 * 3600);
+/// Largest push of an agent, and most files in it (agents.md).
+const PUSH_BYTES: u64 = 10 * 1024 * 1024;
+const PUSH_FILES: usize = 2_000;
 /// The issuer of certificates on this machine.
 const ISSUER: &str = "terrace";
 /// How many builds run at one time: each keeps a core or two busy.
@@ -50,13 +50,25 @@ pub(crate) struct Plan {
     /// Where applications answer.
     pub http: TcpListener,
     /// Where agents connect.
-    pub agents: TcpListener,
+    pub agents: Agents,
     /// Where they answer over TLS.
     pub https: Option<TcpListener>,
     /// How long one build may take.
     pub build_timeout: Duration,
     /// More directories with the programs of PostgreSQL.
     pub postgres_bin: Vec<PathBuf>,
+}
+
+/// Where and how agents are served.
+pub(crate) struct Agents {
+    /// Where they connect.
+    pub listener: TcpListener,
+    /// Calls that a token has for each second.
+    pub rate: u32,
+    /// How long a session lasts without a call.
+    pub session_ttl: Duration,
+    /// Hosts of git repositories that may lie in private networks.
+    pub private_git_hosts: Vec<String>,
 }
 
 /// This machine, running programs.
@@ -76,7 +88,6 @@ impl Machine {
         let stop = CancellationToken::new();
         let client = plane.client();
         machine::furnish(&client).await?;
-        let agents = Agents::open(client.clone(), agents_settings(&plan)?, stop.clone()).await?;
         let binary = reachable_binary(&plan.shared)?;
         let words = |last: &str| vec![binary.display().to_string(), last.to_owned()];
         let settings = process::Settings { shim: words(SHIM), dir: plan.dir.join("runs") };
@@ -94,13 +105,15 @@ impl Machine {
         preview::settings::publish(&client, &config)
             .await
             .context("cannot write down how applications are reached")?;
-        let house = House::new(client, stop.clone());
         let databases = Arc::new(open_databases(&plan, words(SHIM)).await?);
+        let settings = agents_settings(&plan, &databases)?;
+        let agents = agents::Agents::open(client.clone(), settings, stop.clone()).await?;
+        let house = House::new(client, stop.clone());
         let house = controllers::all(config, services_config(&databases)).into_iter().fold(house, House::any);
         let authority = Arc::new(authority::Live::open(&plan.dir.join("pki"), jiff::Timestamp::now())?);
         let homes = Arc::new(homes::Live::new(plan.shared.join("pods"), plan.dir.join("logs")));
         let gateway = open_doors(&house, plan.http, plan.https, &stop);
-        tokio::spawn(agents.serve(plan.agents));
+        tokio::spawn(agents.serve(plan.agents.listener));
         let traffic = Arc::new(traffic::Live::new(gateway));
         let forward = Arc::new(forward::Live::default());
         let pods = local::pod::Ground {
@@ -172,9 +185,19 @@ fn services_config(databases: &postgres::Live) -> services::Config {
 }
 
 /// How agents are served here.
-fn agents_settings(plan: &Plan) -> anyhow::Result<agents::Settings> {
-    let address = format!("http://127.0.0.1:{}", plan.agents.local_addr()?.port());
-    Ok(agents::Settings { audit: place::audit(&plan.dir), address, session_ttl: SESSION_TTL })
+fn agents_settings(plan: &Plan, databases: &postgres::Live) -> anyhow::Result<agents::Settings> {
+    let Agents { listener, rate, session_ttl, private_git_hosts } = &plan.agents;
+    Ok(agents::Settings {
+        audit: place::audit(&plan.dir),
+        address: format!("http://127.0.0.1:{}", listener.local_addr()?.port()),
+        session_ttl: *session_ttl,
+        rate: f64::from(*rate),
+        burst: rate.saturating_mul(10),
+        push_bytes: PUSH_BYTES,
+        push_files: PUSH_FILES,
+        private_git_hosts: private_git_hosts.clone(),
+        postgres_versions: databases.builds().into_keys().map(|major| major.to_string()).collect(),
+    })
 }
 
 /// How applications are reached here.

@@ -14,7 +14,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
-use crate::modes::{Machine, Plan};
+use crate::modes::{Agents, Machine, Plan};
 use crate::say::Progress;
 use crate::{apps, install, place, say, uploads};
 
@@ -33,6 +33,16 @@ pub(crate) struct Options {
     /// Port where agents connect, over the Model Context Protocol and REST; 0 takes any that is free
     #[arg(long, default_value_t = 7070, value_name = "PORT")]
     agents_port: u16,
+    /// Calls that an agent's token has for each second; ten times as many may come at once
+    #[arg(long, default_value_t = 20, value_name = "CALLS", value_parser = clap::value_parser!(u32).range(1..))]
+    agents_rate: u32,
+    /// How long an agent's session lasts without a call
+    #[arg(long, default_value = "24h", value_name = "TIME", value_parser = apps::deploy::span)]
+    session_ttl: Duration,
+    /// Host of git repositories that agents may use although it lies on this machine or in a private network; may be
+    /// given several times
+    #[arg(long, value_name = "HOST")]
+    private_git_host: Vec<String>,
     /// Domain of applications that name no host of their own
     #[arg(long, default_value = "localhost", value_name = "DOMAIN")]
     base_domain: HostName,
@@ -131,7 +141,12 @@ async fn plan(dir: &Path, options: &Options) -> anyhow::Result<Plan> {
         shared: place::shared(dir, options.shared_dir.clone())?,
         base_domain: options.base_domain.clone(),
         http: bind(options.http_port, "--http-port").await?,
-        agents: bind(options.agents_port, "--agents-port").await?,
+        agents: Agents {
+            listener: bind(options.agents_port, "--agents-port").await?,
+            rate: options.agents_rate,
+            session_ttl: options.session_ttl,
+            private_git_hosts: options.private_git_host.clone(),
+        },
         https,
         build_timeout: Duration::from_secs(options.build_timeout),
         postgres_bin: options.postgres_bin.iter().map(std::path::absolute).collect::<Result<_, _>>()?,
@@ -162,7 +177,7 @@ async fn start(
     let (mut web, mut running) = (None, None);
     if let Some(plan) = machine {
         let door = format!("http://127.0.0.1:{}", plan.http.local_addr()?.port());
-        let agents = format!("http://127.0.0.1:{}", plan.agents.local_addr()?.port());
+        let agents = format!("http://127.0.0.1:{}", plan.agents.listener.local_addr()?.port());
         place::write_private(&place::agents(dir), &agents)?;
         running = Some(Machine::open(plane, plan).await?);
         progress.part("gateway", "applications answer here", Some(&door))?;

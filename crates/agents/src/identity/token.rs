@@ -96,11 +96,8 @@ pub fn kept(secret: &Secret) -> Option<Kept> {
     let role = Role::named(secret.labels().get(LABEL)?)?;
     let annotations = secret.annotations();
     let namespaces = annotations.get(NAMESPACES).map(|all| all.split(',').map(str::to_owned).collect());
-    let expires = match annotations.get(EXPIRES) {
-        // An end that cannot be read is one that has come.
-        Some(end) => Some(end.parse().unwrap_or(Timestamp::UNIX_EPOCH)),
-        None => None,
-    };
+    // An end that cannot be read is one that has come.
+    let expires = annotations.get(EXPIRES).map(|end| end.parse().unwrap_or(Timestamp::UNIX_EPOCH));
     Some(Kept {
         name: annotations.get(NAME)?.clone(),
         role,

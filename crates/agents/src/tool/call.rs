@@ -40,7 +40,9 @@ impl Call<'_> {
 
 /// Tells a client that asked for it how far a call is; says nothing to others.
 #[derive(Clone, Default)]
-pub struct Progress(Option<Arc<dyn Fn(f64, Option<f64>, String) + Send + Sync>>);
+pub struct Progress(Option<Arc<Tell>>);
+
+type Tell = dyn Fn(f64, Option<f64>, String) + Send + Sync;
 
 impl Progress {
     /// Progress that somebody wants to hear of.
