@@ -148,9 +148,13 @@ fn parsed(bytes: &[u8]) -> Answer {
     let text = String::from_utf8_lossy(bytes);
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
     let code = head.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or_default();
-    let body = if head.to_lowercase().contains("transfer-encoding: chunked") { unchunked(body) } else { body.into() };
+    let body = if head.to_lowercase().contains("transfer-encoding: chunked") {
+        unchunked(body)
+    } else {
+        body.into()
+    };
     // A stream of events ends with the answer.
-    let last = body.lines().filter_map(|line| line.strip_prefix("data: ")).filter(|data| !data.is_empty()).next_back();
+    let last = body.lines().filter_map(|line| line.strip_prefix("data: ")).rfind(|data| !data.is_empty());
     let told = last.map_or(body.as_str(), |data| data);
     let body = serde_json::from_str(told).unwrap_or_else(|_| Value::String(body.clone()));
     Answer { code, body }

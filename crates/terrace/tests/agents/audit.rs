@@ -37,7 +37,8 @@ fn a_record_that_is_changed_removed_or_moved_is_found() {
     assert!(!good.contains(secret), "arguments are kept as a digest only");
     let lines: Vec<&str> = good.lines().collect();
     let joined = |lines: Vec<&str>| lines.join("\n") + "\n";
-    let without = |gone: usize| joined(lines.iter().enumerate().filter(|(n, _)| *n != gone).map(|(_, l)| *l).collect());
+    let without =
+        |gone: usize| joined(lines.iter().enumerate().filter(|(n, _)| *n != gone).map(|(_, l)| *l).collect());
     let mut bad: Vec<(String, String)> = Vec::new();
     for number in 0..lines.len() {
         bad.push((format!("record {number} removed"), without(number)));

@@ -78,7 +78,8 @@ fn a_confirmation_cannot_be_faked() {
 
     // Agreed: done, and never a second time.
     let state = ask("a");
-    let done = again(&one, "deprovision_service", &db("a"), agreed(), &state).tool().expect("it is agreed to");
+    let done =
+        again(&one, "deprovision_service", &db("a"), agreed(), &state).tool().expect("it is agreed to");
     assert!(done["resultType"].is_null(), "{done}");
     wait("a to be gone", SOON, || one.call("service_status", db("a")).tool().is_err().then_some(()));
     let made = json!({ "session_id": session, "name": "a", "type": "postgres", "plan": "micro" });
@@ -89,7 +90,10 @@ fn a_confirmation_cannot_be_faked() {
 
     // A client that cannot ask is told what a person can type.
     let words = one.clone().alone().refused("deprovision_service", db("a"));
-    assert!(words.contains("terrace service delete a") && words.contains(&format!("iaf-{session}")), "{words}");
+    assert!(
+        words.contains("terrace service delete a") && words.contains(&format!("iaf-{session}")),
+        "{words}"
+    );
     let words = one.clone().alone().refused("unregister", json!({ "session_id": session }));
     assert!(words.contains("terrace session delete"), "{words}");
     platform.stop("-TERM");

@@ -38,7 +38,12 @@ fn what_a_program_says_is_fenced_escaped_and_holds_no_secret() {
         (text.contains("password=") && !text.contains("password=none")).then_some(text)
     });
     let secret = platform.kubectl(&[
-        "-n", &format!("iaf-{session}"), "get", "secret", "db-app", "-o",
+        "-n",
+        &format!("iaf-{session}"),
+        "get",
+        "secret",
+        "db-app",
+        "-o",
         "go-template={{index .data \"password\" | base64decode}}",
     ]);
     assert!(!secret.is_empty() && !text.contains(&secret), "the password is in the answer");

@@ -42,7 +42,9 @@ fn large_pushes_are_refused_with_their_bounds() {
     let mut platform = Platform::start(&[]);
     let agent = Agent::new(&platform, Some(&token(&platform, "one", &["--session"])));
     let session = agent.register();
-    let push = |files: Value| agent.call("push_code", json!({ "session_id": session, "name": "big", "files": files }));
+    let push = |files: Value| {
+        agent.call("push_code", json!({ "session_id": session, "name": "big", "files": files }))
+    };
     let line = "0123456789abcdef".repeat(64);
     let large = json!([{ "path": "big.txt", "content": line.repeat(10 * 1024 + 1) }]);
     let words = push(large).tool().expect_err("it is larger than 10 MiB");

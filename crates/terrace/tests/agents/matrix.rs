@@ -33,8 +33,15 @@ fn arguments(tool: &str, session: &str) -> Value {
 
 /// Tools that only look: a token that may look anywhere may call them.
 const LOOKS: [&str; 9] = [
-    "app_status", "app_logs", "list_apps", "list_git_credentials", "service_status", "list_services",
-    "list_data_sources", "get_data_source", "plan",
+    "app_status",
+    "app_logs",
+    "list_apps",
+    "list_git_credentials",
+    "service_status",
+    "list_services",
+    "list_data_sources",
+    "get_data_source",
+    "plan",
 ];
 
 fn application(name: &str) -> Value {
@@ -92,7 +99,8 @@ impl Scene {
         let kinds = "applications.iaf.io,managedservices.iaf.io,secrets,configmaps,rolebindings";
         let shown = "go-template={{range .items}}{{.kind}}/{{.metadata.name}} {{.metadata.uid}} {{.spec}} {{.data}}\n{{end}}";
         let inside = self.platform.kubectl(&["-n", &namespace, "get", kinds, "-o", shown]);
-        let around = self.platform.kubectl(&["get", "namespaces,clusterroles,clusterrolebindings", "-o", "name"]);
+        let around =
+            self.platform.kubectl(&["get", "namespaces,clusterroles,clusterrolebindings", "-o", "name"]);
         inside + &around
     }
 
@@ -146,7 +154,8 @@ fn nobody_gets_at_the_session_of_another() {
 
     let stranger = Agent::new(platform, Some(&token(platform, "stranger", &["--session"])));
     let reader = Agent::new(platform, Some(&token(platform, "reader", &["--read-only"])));
-    let near = Agent::new(platform, Some(&token(platform, "near", &["--read-only", "--namespace", &elsewhere])));
+    let near =
+        Agent::new(platform, Some(&token(platform, "near", &["--read-only", "--namespace", &elsewhere])));
     let nobody = Agent::new(platform, None);
     let forger = Agent::new(platform, Some(&format!("trc_{}", "0".repeat(64))));
 
@@ -164,11 +173,22 @@ fn nobody_gets_at_the_session_of_another() {
 
     let app = format!("iaf://app/{own}/shop");
     for (who, agent) in [("a stranger", &stranger), ("one from elsewhere", &near)] {
-        for uri in [app.clone(), format!("iaf://app/{own}/none"), "iaf://app/kube-system/x".into(), "iaf://app/../x/y".into()] {
+        for uri in [
+            app.clone(),
+            format!("iaf://app/{own}/none"),
+            "iaf://app/kube-system/x".into(),
+            "iaf://app/../x/y".into(),
+        ] {
             scene.refuses(&format!("{uri} by {who}"), || agent.read(&uri));
         }
     }
-    let uris = [app.as_str(), "iaf://platform", "iaf://schema/application", "iaf://languages/python", "iaf://catalog/data-sources"];
+    let uris = [
+        app.as_str(),
+        "iaf://platform",
+        "iaf://schema/application",
+        "iaf://languages/python",
+        "iaf://catalog/data-sources",
+    ];
     for (who, agent) in [("a revoked one", &once), ("nobody", &nobody), ("a forger", &forger)] {
         for uri in uris {
             scene.refuses(&format!("{uri} by {who}"), || agent.read(uri));
@@ -180,7 +200,8 @@ fn nobody_gets_at_the_session_of_another() {
         for agent in [&scene.owner, &reader] {
             let answer = agent.call(tool, arguments(tool, &scene.session));
             let told = answer.tool();
-            let fine = told.is_ok() || told.as_ref().is_err_and(|words| words.contains("no pods") || words.contains("has no"));
+            let fine = told.is_ok()
+                || told.as_ref().is_err_and(|words| words.contains("no pods") || words.contains("has no"));
             assert!(fine, "{tool}: {answer:?}");
         }
     }
