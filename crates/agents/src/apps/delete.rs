@@ -34,8 +34,9 @@ pub struct Output {
 impl Tool for DeleteApp {
     const NAME: &'static str = "delete_app";
     const TITLE: &'static str = "Delete an app";
-    const DESCRIPTION: &'static str = "Delete an app with its pods and its address. One with bound services or attached data is deleted \
-         only after a person agreed. Databases stay: deprovision_service deletes those.";
+    const DESCRIPTION: &'static str = "Delete an app with its pods and its address. One with bound services \
+        or attached data is deleted only after a person agreed. Databases stay: deprovision_service \
+        deletes those.";
     const HINTS: Hints = Hints::DESTROYS;
     type Input = Input;
     type Output = Output;

@@ -50,9 +50,9 @@ pub struct Input {
 impl Tool for DeployApp {
     const NAME: &'static str = "deploy_app";
     const TITLE: &'static str = "Deploy an image or repository";
-    const DESCRIPTION: &'static str = "Run an app from an image, or build it from a git repository (give exactly one). For files you \
-         have yourself use push_code. Next: poll app_status. Credentials of databases come by \
-         bind_service, not by env.";
+    const DESCRIPTION: &'static str = "Run an app from an image, or build it from a git repository (give \
+        exactly one). For files you have yourself use push_code. Next: poll app_status. Credentials of \
+        databases come by bind_service, not by env.";
     const HINTS: Hints = Hints { open_world: true, ..Hints::WRITES };
     type Input = Input;
     type Output = Begun;

@@ -76,8 +76,8 @@ pub struct Listed {
 impl Tool for ListApps {
     const NAME: &'static str = "list_apps";
     const TITLE: &'static str = "List apps";
-    const DESCRIPTION: &'static str =
-        "The session's apps by name, each with its phase and url. app_status tells more of one.";
+    const DESCRIPTION: &'static str = "The session's apps by name, each with its phase and url. app_status \
+        tells more of one.";
     const HINTS: Hints = Hints::READS;
     type Input = Page;
     type Output = Output;

@@ -50,9 +50,9 @@ pub struct Output {
 impl Tool for PushCode {
     const NAME: &'static str = "push_code";
     const TITLE: &'static str = "Push source code";
-    const DESCRIPTION: &'static str = "Build and run an app from files: Go, Node.js, Python, Java, Ruby, Rust, static pages, or a \
-         Procfile. Send the whole source each time; binary files as base64. Next: poll app_status. For \
-         databases use provision_service and bind_service, never env.";
+    const DESCRIPTION: &'static str = "Build and run an app from files: Go, Node.js, Python, Java, Ruby, \
+        Rust, static pages, or a Procfile. Send the whole source each time; binary files as base64. \
+        Next: poll app_status. For databases use provision_service and bind_service, never env.";
     const HINTS: Hints = Hints::WRITES;
     type Input = Input;
     type Output = Output;

@@ -38,8 +38,8 @@ pub struct Output {
 impl Tool for RollbackApp {
     const NAME: &'static str = "rollback_app";
     const TITLE: &'static str = "Go back to an earlier version";
-    const DESCRIPTION: &'static str = "Put an app back to the source of an earlier revision when a new one is bad. Its variables, \
-         bindings and data stay as they are. Next: poll app_status.";
+    const DESCRIPTION: &'static str = "Put an app back to the source of an earlier revision when a new one \
+        is bad. Its variables, bindings and data stay as they are. Next: poll app_status.";
     const HINTS: Hints = Hints { idempotent: false, ..Hints::WRITES };
     type Input = Input;
     type Output = Output;

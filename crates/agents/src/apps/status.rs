@@ -69,8 +69,9 @@ pub struct Output {
 impl Tool for AppStatus {
     const NAME: &'static str = "app_status";
     const TITLE: &'static str = "How far an app is";
-    const DESCRIPTION: &'static str = "How far an app is: Pending, Building, Deploying, Running or Failed, its url, and in `next` what \
-         to do. Poll it after push_code, deploy_app, bind_service or rollback_app.";
+    const DESCRIPTION: &'static str = "How far an app is: Pending, Building, Deploying, Running or Failed, \
+        its url, and in `next` what to do. Poll it after push_code, deploy_app, bind_service or \
+        rollback_app.";
     const HINTS: Hints = Hints::READS;
     type Input = Input;
     type Output = Output;

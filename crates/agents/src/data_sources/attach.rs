@@ -53,8 +53,9 @@ pub struct Output {
 impl Tool for AttachDataSource {
     const NAME: &'static str = "attach_data_source";
     const TITLE: &'static str = "Attach a data source";
-    const DESCRIPTION: &'static str = "Give an app a data source: it starts anew with the variables that get_data_source names, set by \
-         reference and never shown. Again refreshes them. Next: poll app_status.";
+    const DESCRIPTION: &'static str = "Give an app a data source: it starts anew with the variables that \
+        get_data_source names, set by reference and never shown. Again refreshes them. Next: poll \
+        app_status.";
     const HINTS: Hints = Hints::WRITES;
     type Input = Input;
     type Output = Output;

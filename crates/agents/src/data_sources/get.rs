@@ -44,8 +44,8 @@ pub struct Output {
 impl Tool for GetDataSource {
     const NAME: &'static str = "get_data_source";
     const TITLE: &'static str = "Describe a data source";
-    const DESCRIPTION: &'static str = "What a data source holds, its layout, and the names of the variables an app gets; never their \
-         values. Next: attach_data_source.";
+    const DESCRIPTION: &'static str = "What a data source holds, its layout, and the names of the variables \
+        an app gets; never their values. Next: attach_data_source.";
     const HINTS: Hints = Hints::READS;
     const IN_SESSION: bool = false;
     type Input = Input;

@@ -45,8 +45,8 @@ pub struct Listed {
 impl Tool for ListDataSources {
     const NAME: &'static str = "list_data_sources";
     const TITLE: &'static str = "List data sources";
-    const DESCRIPTION: &'static str = "Data the platform offers to every app: databases, APIs, buckets. Next: get_data_source for its \
-         layout and variables, then attach_data_source.";
+    const DESCRIPTION: &'static str = "Data the platform offers to every app: databases, APIs, buckets. \
+        Next: get_data_source for its layout and variables, then attach_data_source.";
     const HINTS: Hints = Hints::READS;
     const IN_SESSION: bool = false;
     type Input = Page;

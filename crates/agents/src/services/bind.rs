@@ -45,8 +45,8 @@ pub struct Output {
 impl Tool for BindService {
     const NAME: &'static str = NAME;
     const TITLE: &'static str = "Give a database to an app";
-    const DESCRIPTION: &'static str = "Give an app a database that is Ready: it starts anew with DATABASE_URL and the PG variables, set \
-         by reference and never shown. Next: poll app_status.";
+    const DESCRIPTION: &'static str = "Give an app a database that is Ready: it starts anew with \
+        DATABASE_URL and the PG variables, set by reference and never shown. Next: poll app_status.";
     const HINTS: Hints = Hints::WRITES;
     type Input = Input;
     type Output = Output;

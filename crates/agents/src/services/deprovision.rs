@@ -38,8 +38,8 @@ pub struct Output {
 impl Tool for DeprovisionService {
     const NAME: &'static str = NAME;
     const TITLE: &'static str = "Delete a database";
-    const DESCRIPTION: &'static str = "Delete a database that no app is bound to, with its data; unbind_service comes first. A person \
-         has to agree. Next: list_services until it is gone.";
+    const DESCRIPTION: &'static str = "Delete a database that no app is bound to, with its data; \
+        unbind_service comes first. A person has to agree. Next: list_services until it is gone.";
     const HINTS: Hints = Hints::DESTROYS;
     type Input = Input;
     type Output = Output;

@@ -49,8 +49,8 @@ pub struct Services {
 impl Tool for ListServices {
     const NAME: &'static str = NAME;
     const TITLE: &'static str = "List databases";
-    const DESCRIPTION: &'static str =
-        "The session's databases, each with its phase and the apps that use it.";
+    const DESCRIPTION: &'static str = "The session's databases, each with its phase and the apps that use \
+        it.";
     const HINTS: Hints = Hints::READS;
     type Input = Input;
     type Output = Services;

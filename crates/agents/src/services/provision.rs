@@ -56,8 +56,9 @@ pub struct Output {
 impl Tool for ProvisionService {
     const NAME: &'static str = NAME;
     const TITLE: &'static str = "Make a database";
-    const DESCRIPTION: &'static str = "Ask for a database. Next: poll service_status every 10 s until its phase is Ready, then \
-         bind_service. Plan ha is for production; micro is the smallest. Never run a database as an app.";
+    const DESCRIPTION: &'static str = "Ask for a database. Next: poll service_status every 10 s until its \
+        phase is Ready, then bind_service. Plan ha is for production; micro is the smallest. Never run a \
+        database as an app.";
     const HINTS: Hints = Hints::ADDS;
     type Input = Input;
     type Output = Output;

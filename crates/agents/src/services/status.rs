@@ -46,8 +46,8 @@ pub struct Output {
 impl Tool for ServiceStatus {
     const NAME: &'static str = NAME;
     const TITLE: &'static str = "How far a database is";
-    const DESCRIPTION: &'static str = "How far a database is. Poll every 10 s until its phase is Ready; then bind_service gives it to \
-         an app. Shows names of variables, never credentials.";
+    const DESCRIPTION: &'static str = "How far a database is. Poll every 10 s until its phase is Ready; \
+        then bind_service gives it to an app. Shows names of variables, never credentials.";
     const HINTS: Hints = Hints::READS;
     type Input = Input;
     type Output = Output;

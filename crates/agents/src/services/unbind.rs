@@ -45,8 +45,8 @@ pub struct Output {
 impl Tool for UnbindService {
     const NAME: &'static str = NAME;
     const TITLE: &'static str = "Take a database from an app";
-    const DESCRIPTION: &'static str = "Take the variables of a database from an app; the database and its data stay. Needed before \
-         deprovision_service.";
+    const DESCRIPTION: &'static str = "Take the variables of a database from an app; the database and its \
+        data stay. Needed before deprovision_service.";
     const HINTS: Hints = Hints::WRITES;
     type Input = Input;
     type Output = Output;
