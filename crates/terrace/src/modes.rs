@@ -106,7 +106,9 @@ impl Machine {
             .await
             .context("cannot write down how applications are reached")?;
         let databases = Arc::new(open_databases(&plan, words(SHIM)).await?);
-        let settings = agents_settings(&plan, &databases)?;
+        let mut settings = agents_settings(&plan, &databases)?;
+        let rooms = controllers::all(config.clone(), services_config(&databases));
+        settings.planner = Some(Arc::new(preview::Planner::new(client.clone(), rooms)));
         let agents = agents::Agents::open(client.clone(), settings, stop.clone()).await?;
         let house = House::new(client, stop.clone());
         let house = controllers::all(config, services_config(&databases)).into_iter().fold(house, House::any);
@@ -197,6 +199,7 @@ fn agents_settings(plan: &Plan, databases: &postgres::Live) -> anyhow::Result<ag
         push_files: PUSH_FILES,
         private_git_hosts: private_git_hosts.clone(),
         postgres_versions: databases.builds().into_keys().map(|major| major.to_string()).collect(),
+        planner: None,
     })
 }
 
