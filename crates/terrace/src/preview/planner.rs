@@ -3,6 +3,9 @@
 //! What rooms would do is found with the platform's own rights, because the platform would do it; only their words are told,
 //! and only after the caller may write the object.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use agents::plans::{self, Action, Change, Named, Planned, Step, Target, Wish};
