@@ -21,7 +21,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use kube::Client;
 use kube::core::ApiResource;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::tool::Call;
@@ -82,7 +82,7 @@ pub struct Planned {
 }
 
 /// What is done to an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
     /// It comes into being.

@@ -18,10 +18,10 @@ pub struct Plan;
 pub struct Input {
     /// YAML or JSON, one or more documents
     #[serde(default)]
-    pub manifests: String,
+    pub manifests: Option<String>,
     /// What is to go, each as Kind/name
     #[serde(default)]
-    pub delete: Vec<String>,
+    pub delete: Option<Vec<String>>,
 }
 
 /// What would be done.
@@ -38,21 +38,21 @@ pub struct Output {
 impl Tool for Plan {
     const NAME: &'static str = "plan";
     const TITLE: &'static str = "Plan changes";
-    const DESCRIPTION: &'static str = "Show field by field what manifests (Application, ManagedService, …) would change in \
-        the session, and what deleting objects would do, without doing it. Next: apply_plan with the hash.";
+    const DESCRIPTION: &'static str = "Show field by field what manifests would change in the session, and what deleting \
+        would do; nothing is done. Next: apply_plan with the hash.";
     const HINTS: Hints = Hints::READS;
     type Input = Input;
     type Output = Output;
 
     async fn run(call: &Call<'_>, input: Input) -> Result<Output, Stop> {
         let planner = planner(call)?;
-        if input.manifests.len() > rules::TEXT_MAX {
+        let text = input.manifests.unwrap_or_default();
+        if text.len() > rules::TEXT_MAX {
             let why = format!("they are larger than {} KiB; plan fewer at a time", rules::TEXT_MAX / 1024);
             return Err(Error::invalid("manifests", why).into());
         }
-        let documents =
-            planner.documents(&input.manifests).map_err(|why| Error::invalid("manifests", why))?;
-        let wish = rules::wish(&call.namespace, documents, &input.delete)?;
+        let documents = planner.documents(&text).map_err(|why| Error::invalid("manifests", why))?;
+        let wish = rules::wish(&call.namespace, documents, &input.delete.unwrap_or_default())?;
         let planned = preview(call, &wish).await?;
         let hash = hash::plan(&wish, &planned);
         let output =

@@ -23,6 +23,7 @@ pub struct Shown {
     /// Kind and name.
     pub object: String,
     /// What would be done.
+    #[schemars(with = "String")]
     pub action: Action,
     /// The fields that would be others.
     pub changes: Vec<Field>,
