@@ -9,7 +9,7 @@ mod carry;
 mod fault;
 mod hash;
 mod memory;
-pub mod plan;
+pub mod planning;
 mod rules;
 mod show;
 #[cfg(test)]
