@@ -15,6 +15,7 @@ use crate::audit::{self, Outcome, Record, Trail};
 use crate::door;
 use crate::identity::{Book, Caller, Presented, rights};
 use crate::mcp::Seals;
+use crate::plans;
 use crate::sessions;
 use crate::tool::{Answered, Call, Erased, Progress, Stop, registry};
 
@@ -39,6 +40,8 @@ pub struct Settings {
     pub private_git_hosts: Vec<String>,
     /// Major versions of PostgreSQL that services can have here.
     pub postgres_versions: Vec<String>,
+    /// Who finds out what manifests would do; without one there are no plans.
+    pub planner: Option<Arc<dyn plans::Planner>>,
 }
 
 /// The server. Cheap to clone.
@@ -51,6 +54,7 @@ struct Inner {
     tokens: Book,
     trail: Trail,
     seals: Seals,
+    plans: plans::Memory,
     tools: Vec<Erased>,
     stop: CancellationToken,
 }
@@ -75,8 +79,8 @@ impl Agents {
         let trail = Trail::open(&settings.audit)
             .map_err(|error| Error::Internal(format!("the audit trail cannot be opened: {error}")))?;
         let tokens = Book::follow(client.clone(), stop.clone());
-        let inner =
-            Inner { client, settings, tokens, trail, seals: Seals::new(), tools: registry::all(), stop };
+        let (seals, plans, tools) = (Seals::new(), plans::Memory::default(), registry::all());
+        let inner = Inner { client, settings, tokens, trail, seals, plans, tools, stop };
         Ok(Self(Arc::new(inner)))
     }
 
@@ -108,6 +112,11 @@ impl Agents {
     /// What confirmations are sealed with.
     pub(crate) fn seals(&self) -> &Seals {
         &self.0.seals
+    }
+
+    /// The plans that were made.
+    pub(crate) fn plans(&self) -> &plans::Memory {
+        &self.0.plans
     }
 
     /// When the server stops.
@@ -181,7 +190,7 @@ pub fn record<T>(caller: &Caller, agent: &str, asked: &Asked, outcome: &Result<T
         action: asked.tool.clone(),
         subject: subject.chars().take(64).collect(),
         arguments: audit::digest(&asked.arguments),
-        plan,
+        plan: plan.or_else(|| plans::apply_plan::named(asked)),
         outcome,
         reason,
     }

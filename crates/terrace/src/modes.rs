@@ -106,7 +106,8 @@ impl Machine {
             .await
             .context("cannot write down how applications are reached")?;
         let databases = Arc::new(open_databases(&plan, words(SHIM)).await?);
-        let settings = agents_settings(&plan, &databases)?;
+        let rooms = controllers::all(config.clone(), services_config(&databases));
+        let settings = agents_settings(&plan, &databases, preview::Planner::new(client.clone(), rooms))?;
         let agents = agents::Agents::open(client.clone(), settings, stop.clone()).await?;
         let house = House::new(client, stop.clone());
         let house = controllers::all(config, services_config(&databases)).into_iter().fold(house, House::any);
@@ -185,7 +186,11 @@ fn services_config(databases: &postgres::Live) -> services::Config {
 }
 
 /// How agents are served here.
-fn agents_settings(plan: &Plan, databases: &postgres::Live) -> anyhow::Result<agents::Settings> {
+fn agents_settings(
+    plan: &Plan,
+    databases: &postgres::Live,
+    planner: preview::Planner,
+) -> anyhow::Result<agents::Settings> {
     let Agents { listener, rate, session_ttl, private_git_hosts } = &plan.agents;
     Ok(agents::Settings {
         audit: place::audit(&plan.dir),
@@ -197,6 +202,7 @@ fn agents_settings(plan: &Plan, databases: &postgres::Live) -> anyhow::Result<ag
         push_files: PUSH_FILES,
         private_git_hosts: private_git_hosts.clone(),
         postgres_versions: databases.builds().into_keys().map(|major| major.to_string()).collect(),
+        planner: Some(Arc::new(planner)),
     })
 }
 

@@ -17,6 +17,7 @@ use crate::services::list::ListServices;
 use crate::services::provision::ProvisionService;
 use crate::services::status::ServiceStatus;
 use crate::services::unbind::UnbindService;
+use crate::plans::{apply_plan::ApplyPlan, planning::Plan};
 use crate::sessions::register::Register;
 
 /// All tools.
@@ -39,5 +40,7 @@ pub fn all() -> Vec<Erased> {
         Erased::of::<ListDataSources>(),
         Erased::of::<GetDataSource>(),
         Erased::of::<AttachDataSource>(),
+        Erased::of::<Plan>(),
+        Erased::of::<ApplyPlan>(),
     ]
 }

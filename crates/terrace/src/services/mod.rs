@@ -106,6 +106,7 @@ fn refused(error: Error, name: &str) -> anyhow::Result<ExitCode> {
         | Error::BadConfirmation { .. }
         | Error::Internal(_)
         | Error::Refused(_)
+        | Error::Plan(_)
         | Error::Unreachable(_) => return plain(error),
     };
     match error {
