@@ -5,18 +5,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kube::Client;
+use kube::{Client, ResourceExt};
 use serde_json::{Map, Value};
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::Error;
 use crate::audit::{self, Outcome, Record, Trail};
 use crate::door;
+use crate::git::Entries;
 use crate::identity::{Book, Caller, Presented, rights};
 use crate::mcp::Seals;
-use crate::sessions;
-use crate::tool::{Answered, Call, Erased, Progress, Stop, registry};
+use crate::sessions::unregister::Unregister;
+use crate::sessions::{self, sweep};
+use crate::tool::{Answered, Call, Erased, Progress, Stop, Tool as _, registry};
 
 /// What a server is told when it is opened.
 #[derive(Clone)]
@@ -52,6 +55,10 @@ struct Inner {
     trail: Trail,
     seals: Seals,
     tools: Vec<Erased>,
+    /// Wakes whoever looks after sessions.
+    bell: Arc<Notify>,
+    /// Pages where a secret is waited for.
+    entries: Entries,
     stop: CancellationToken,
 }
 
@@ -75,8 +82,10 @@ impl Agents {
         let trail = Trail::open(&settings.audit)
             .map_err(|error| Error::Internal(format!("the audit trail cannot be opened: {error}")))?;
         let tokens = Book::follow(client.clone(), stop.clone());
-        let inner =
-            Inner { client, settings, tokens, trail, seals: Seals::new(), tools: registry::all(), stop };
+        let bell = Arc::new(Notify::new());
+        tokio::spawn(sweep::run(client.clone(), bell.clone(), stop.clone()));
+        let (seals, tools, entries) = (Seals::new(), registry::all(), Entries::default());
+        let inner = Inner { client, settings, tokens, trail, seals, tools, bell, entries, stop };
         Ok(Self(Arc::new(inner)))
     }
 
@@ -108,6 +117,16 @@ impl Agents {
     /// What confirmations are sealed with.
     pub(crate) fn seals(&self) -> &Seals {
         &self.0.seals
+    }
+
+    /// Has sessions looked after now.
+    pub(crate) fn sweep(&self) {
+        self.0.bell.notify_one();
+    }
+
+    /// Pages where a secret is waited for.
+    pub(crate) fn entries(&self) -> &Entries {
+        &self.0.entries
     }
 
     /// When the server stops.
@@ -147,7 +166,11 @@ impl Agents {
             let Some(Value::String(session)) = named else {
                 return Err(Error::invalid("session_id", "it is missing; `register` answers with one").into());
             };
-            call.namespace = sessions::resolve(&self.0.client, caller, &session).await?;
+            call.namespace = match tool.name() {
+                // It tells how far one is that has ended.
+                Unregister::NAME => sessions::find(&self.0.client, caller, &session).await?.name_any(),
+                _ => sessions::resolve(&self.0.client, caller, &session).await?,
+            };
             call.session = session;
         }
         tool.run(&call, arguments).await
