@@ -71,7 +71,7 @@ impl Host {
         let place = place.to_ascii_lowercase();
         let uri: Option<http::uri::Authority> = place.parse().ok();
         let refused = |why: &str| Err(Error::invalid("host", format!("{text:?} {why}")));
-        let Some(uri) = uri.filter(|uri| !uri.host().is_empty()) else {
+        let Some(uri) = uri.filter(|uri| !uri.host().is_empty() && !place.ends_with(':')) else {
             return refused("names no host; one looks like https://github.com");
         };
         if place.contains('@') || path.split('/').any(|part| part == "..") {
