@@ -22,6 +22,7 @@ use tokio::net::TcpListener;
 use tower::ServiceExt;
 
 use crate::audit::{self, Outcome, Record};
+use crate::git::page;
 use crate::identity::Presented;
 use crate::mcp::{Handler, Holder};
 use crate::server::Agents;
@@ -86,6 +87,9 @@ impl Door {
             "/health" => text(StatusCode::OK, "ok\n"),
             "/mcp" => self.protocol(request).await,
             LINE => self.line(request).await,
+            path if path.starts_with(page::PATH) => {
+                page::answer(&self.agents, request).await.map(BodyExt::boxed_unsync)
+            }
             _ => text(StatusCode::NOT_FOUND, "there is no such page\n"),
         }
     }

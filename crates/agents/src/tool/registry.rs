@@ -1,29 +1,20 @@
 //! All tools, in the order in which they are listed. The order is part of the interface: it never depends on anything.
 
 use super::Erased;
-use crate::apps::delete::DeleteApp;
-use crate::apps::deploy::DeployApp;
-use crate::apps::list::ListApps;
-use crate::apps::logs::AppLogs;
-use crate::apps::push::PushCode;
-use crate::apps::rollback::RollbackApp;
-use crate::apps::status::AppStatus;
-use crate::data_sources::attach::AttachDataSource;
-use crate::data_sources::get::GetDataSource;
-use crate::data_sources::list::ListDataSources;
-use crate::services::bind::BindService;
-use crate::services::deprovision::DeprovisionService;
-use crate::services::list::ListServices;
-use crate::services::provision::ProvisionService;
-use crate::services::status::ServiceStatus;
-use crate::services::unbind::UnbindService;
+use crate::apps::{delete::DeleteApp, deploy::DeployApp, list::ListApps, logs::AppLogs};
+use crate::apps::{push::PushCode, rollback::RollbackApp, status::AppStatus};
+use crate::data_sources::{attach::AttachDataSource, get::GetDataSource, list::ListDataSources};
+use crate::git::{add::AddGitCredential, delete::DeleteGitCredential, list::ListGitCredentials};
 use crate::plans::{apply_plan::ApplyPlan, planning::Plan};
-use crate::sessions::register::Register;
+use crate::services::{bind::BindService, deprovision::DeprovisionService, list::ListServices};
+use crate::services::{provision::ProvisionService, status::ServiceStatus, unbind::UnbindService};
+use crate::sessions::{register::Register, unregister::Unregister};
 
 /// All tools.
 pub fn all() -> Vec<Erased> {
     vec![
         Erased::of::<Register>(),
+        Erased::of::<Unregister>(),
         Erased::of::<PushCode>(),
         Erased::of::<DeployApp>(),
         Erased::of::<AppStatus>(),
@@ -31,6 +22,9 @@ pub fn all() -> Vec<Erased> {
         Erased::of::<ListApps>(),
         Erased::of::<RollbackApp>(),
         Erased::of::<DeleteApp>(),
+        Erased::of::<AddGitCredential>(),
+        Erased::of::<ListGitCredentials>(),
+        Erased::of::<DeleteGitCredential>(),
         Erased::of::<ProvisionService>(),
         Erased::of::<ServiceStatus>(),
         Erased::of::<BindService>(),
