@@ -14,7 +14,8 @@ use crate::Error;
 use crate::audit::{self, Outcome, Record, Trail};
 use crate::door;
 use crate::identity::{Book, Caller, Presented, rights};
-use crate::mcp::Seals;
+use crate::mcp::extras::Extras;
+use crate::mcp::{Seals, Tasks, Watchers};
 use crate::sessions;
 use crate::tool::{Answered, Call, Erased, Progress, Stop, registry};
 
@@ -51,6 +52,9 @@ struct Inner {
     tokens: Book,
     trail: Trail,
     seals: Seals,
+    tasks: Tasks,
+    watchers: Watchers,
+    extras: Option<Arc<dyn Extras>>,
     tools: Vec<Erased>,
     stop: CancellationToken,
 }
@@ -71,12 +75,25 @@ pub struct Asked {
 impl Agents {
     /// Opens the server: its rights, its tokens and its trail. `client` may speak for others.
     pub async fn open(client: Client, settings: Settings, stop: CancellationToken) -> Result<Self, Error> {
+        Self::open_with(client, settings, stop, None).await
+    }
+
+    /// Opens the server with what a test adds to it.
+    pub async fn open_with(
+        client: Client,
+        settings: Settings,
+        stop: CancellationToken,
+        extras: Option<Arc<dyn Extras>>,
+    ) -> Result<Self, Error> {
         rights::install(&client).await?;
         let trail = Trail::open(&settings.audit)
             .map_err(|error| Error::Internal(format!("the audit trail cannot be opened: {error}")))?;
         let tokens = Book::follow(client.clone(), stop.clone());
+        let mut tools = registry::all();
+        tools.extend(extras.iter().flat_map(|extras| extras.registered()));
+        let (seals, tasks, watchers) = (Seals::new(), Tasks::default(), Watchers::default());
         let inner =
-            Inner { client, settings, tokens, trail, seals: Seals::new(), tools: registry::all(), stop };
+            Inner { client, settings, tokens, trail, seals, tasks, watchers, extras, tools, stop };
         Ok(Self(Arc::new(inner)))
     }
 
@@ -108,6 +125,21 @@ impl Agents {
     /// What confirmations are sealed with.
     pub(crate) fn seals(&self) -> &Seals {
         &self.0.seals
+    }
+
+    /// Work that outlasts its call.
+    pub(crate) fn tasks(&self) -> &Tasks {
+        &self.0.tasks
+    }
+
+    /// How much each token watches.
+    pub(crate) fn watchers(&self) -> &Watchers {
+        &self.0.watchers
+    }
+
+    /// What a test has added.
+    pub(crate) fn extras(&self) -> Option<&dyn Extras> {
+        self.0.extras.as_deref()
     }
 
     /// When the server stops.
