@@ -24,7 +24,7 @@ use tower::ServiceExt;
 
 use crate::audit::{self, Outcome, Record};
 use crate::identity::Presented;
-use crate::mcp::{Handler, Holder, Visits};
+use crate::mcp::{Handler, Holder, Visits, origins};
 use crate::server::Agents;
 
 type Body = UnsyncBoxBody<Bytes, Infallible>;
@@ -73,6 +73,7 @@ impl Door {
         let config = StreamableHttpServerConfig::default()
             .with_max_request_body_bytes(REQUEST_MAX)
             .with_cancellation_token(agents.stop().child_token())
+            .with_allowed_origins(origins(&agents.settings().address))
             .enforce_origin_validation();
         let (handler, visits) = (agents.clone(), Visits::new());
         let protocol = StreamableHttpService::new(

@@ -5,6 +5,7 @@ mod calls;
 pub mod extras;
 mod handler;
 mod notes;
+mod origins;
 mod people;
 mod progress;
 mod prompts;
@@ -18,6 +19,7 @@ use rmcp::RoleServer;
 use rmcp::service::RequestContext;
 
 pub use handler::{Handler, Holder};
+pub(crate) use origins::origins;
 pub(crate) use seals::Seals;
 pub(crate) use tasks::Tasks;
 pub(crate) use visits::Visits;

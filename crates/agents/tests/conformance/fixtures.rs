@@ -132,7 +132,7 @@ fn prompted(request: &GetPromptRequestParams) -> GetPromptResponse {
         }
         _ => json!([say("This is a simple prompt for testing.")]),
     };
-    GetPromptResponse::Complete(made(json!({ "messages": messages })))
+    GetPromptResponse::Complete(complete(json!({ "messages": messages })))
 }
 
 /// Tools whose schema matters.
@@ -174,7 +174,13 @@ pub(crate) fn made<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).expect("a thing of the protocol")
 }
 
+/// A result that is all there is.
+pub(crate) fn complete<T: DeserializeOwned>(mut value: Value) -> T {
+    value["resultType"] = "complete".into();
+    made(value)
+}
+
 /// A plain answer.
 pub(crate) fn say(text: &str) -> CallToolResponse {
-    CallToolResponse::Complete(made(json!({ "content": [{ "type": "text", "text": text }] })))
+    CallToolResponse::Complete(complete(json!({ "content": [{ "type": "text", "text": text }] })))
 }

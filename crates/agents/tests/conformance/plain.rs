@@ -7,7 +7,7 @@ use rmcp::model::{
 };
 use serde_json::{Value, json};
 
-use crate::fixtures::{AUDIO, IMAGE, made, say};
+use crate::fixtures::{AUDIO, IMAGE, complete, made, say};
 
 /// Their names.
 pub(crate) const NAMES: [&str; 16] = [
@@ -48,7 +48,7 @@ pub(crate) async fn call(
             let text = json!({ "type": "text", "text": "Multiple content types test:" });
             contents(json!([text, image(), embedded("test://mixed-content-resource")]))
         }
-        "test_error_handling" => CallToolResponse::Complete(made(json!({
+        "test_error_handling" => CallToolResponse::Complete(complete(json!({
             "content": [{ "type": "text", "text": "This tool intentionally returns an error for testing" }],
             "isError": true,
         }))),
@@ -73,7 +73,7 @@ pub(crate) async fn call(
 }
 
 fn contents(content: Value) -> CallToolResponse {
-    CallToolResponse::Complete(made(json!({ "content": content })))
+    CallToolResponse::Complete(complete(json!({ "content": content })))
 }
 
 fn image() -> Value {

@@ -35,9 +35,11 @@ impl Stage {
         let dir = tempfile::tempdir().expect("a directory");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let inside = listener.local_addr().expect("an address");
+        let front = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = front.local_addr().expect("an address");
         let settings = Settings {
             audit: dir.path().join("audit"),
-            address: format!("http://{inside}"),
+            address: format!("http://{address}"),
             session_ttl: Duration::from_secs(3600),
             rate: 1e6,
             burst: 1_000_000,
@@ -61,8 +63,6 @@ impl Stage {
         secrets.create(&kube::api::PostParams::default(), &kept.secret()).await.expect("is kept");
         agents.tokens().add(kept);
         tokio::spawn(agents.serve(listener));
-        let front = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = front.local_addr().expect("an address");
         tokio::spawn(vouch(front, inside, token));
         Self { address, _plane: plane, _dir: dir, _stop: stop.drop_guard() }
     }

@@ -10,7 +10,7 @@ use rmcp::task_manager::{TaskContext, TaskExit};
 use serde_json::{Value, json};
 
 use crate::asking;
-use crate::fixtures::{made, say};
+use crate::fixtures::{complete, made, say};
 
 /// Their names.
 pub(crate) const NAMES: [&str; 6] = [
@@ -72,9 +72,9 @@ async fn ask(task: TaskContext, keys: &[&str]) -> Result<CallToolResult, TaskExi
 }
 
 fn told(text: &str) -> CallToolResult {
-    made(json!({ "content": [{ "type": "text", "text": text }] }))
+    complete(json!({ "content": [{ "type": "text", "text": text }] }))
 }
 
 fn failed() -> CallToolResult {
-    made(json!({ "content": [{ "type": "text", "text": "it failed, as it was meant to" }], "isError": true }))
+    complete(json!({ "content": [{ "type": "text", "text": "it failed, as it was meant to" }], "isError": true }))
 }
