@@ -92,8 +92,7 @@ impl Agents {
         let mut tools = registry::all();
         tools.extend(extras.iter().flat_map(|extras| extras.registered()));
         let (seals, tasks, watchers) = (Seals::new(), Tasks::default(), Watchers::default());
-        let inner =
-            Inner { client, settings, tokens, trail, seals, tasks, watchers, extras, tools, stop };
+        let inner = Inner { client, settings, tokens, trail, seals, tasks, watchers, extras, tools, stop };
         Ok(Self(Arc::new(inner)))
     }
 

@@ -19,7 +19,7 @@ use crate::sessions;
 use crate::tool::SESSION;
 
 /// How often it is looked whether a token still holds.
-pub(super) const TOKEN_CHECK: Duration = Duration::from_secs(5);
+pub(super) const TOKEN_CHECK: Duration = Duration::from_secs(1);
 
 /// An application that a tool has begun to build or to start.
 pub(super) struct Begun {

@@ -82,7 +82,10 @@ pub struct Desk<'a> {
 impl Desk<'_> {
     /// Seals a word to this caller and this call.
     pub fn seal(&self, word: impl Into<String>) -> Result<String, ErrorData> {
-        self.agents.seals().seal(self.caller, &self.asked, word.into()).map_err(|error| calls::protocol(&error))
+        self.agents
+            .seals()
+            .seal(self.caller, &self.asked, word.into())
+            .map_err(|error| calls::protocol(&error))
     }
 
     /// Opens a seal, once.

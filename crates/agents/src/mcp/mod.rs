@@ -12,6 +12,8 @@ mod prompts;
 mod resources;
 mod seals;
 mod tasks;
+#[cfg(test)]
+mod tests;
 mod visits;
 mod watching;
 

@@ -47,8 +47,7 @@ impl Tasks {
         if owners.iter().filter(under_way).count() >= MOST {
             return None;
         }
-        let options =
-            TaskOptions::new().with_ttl_ms(millis(TTL)).with_poll_interval_ms(millis(POLL));
+        let options = TaskOptions::new().with_ttl_ms(millis(TTL)).with_poll_interval_ms(millis(POLL));
         let task = self.running.spawn(options, work);
         let owner = Owner { fingerprint: caller.fingerprint.clone(), until: now + 2 * TTL };
         owners.insert(task.task_id.clone(), owner);
@@ -62,12 +61,7 @@ impl Tasks {
     }
 
     /// Hands a task what it asked a person for.
-    pub(super) fn answer(
-        &self,
-        caller: &Caller,
-        id: &str,
-        answers: InputResponses,
-    ) -> Result<(), ErrorData> {
+    pub(super) fn answer(&self, caller: &Caller, id: &str, answers: InputResponses) -> Result<(), ErrorData> {
         self.owned(caller, id)?;
         self.running.update_task(id, answers).map_err(|_| missing(id))
     }

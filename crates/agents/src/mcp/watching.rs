@@ -97,7 +97,8 @@ impl Handler {
         uris: &[String],
         context: &RequestContext<RoleServer>,
     ) -> Result<Watch, ErrorData> {
-        let full = || ErrorData::invalid_request("this token watches as much as it may; end another one", None);
+        let full =
+            || ErrorData::invalid_request("this token watches as much as it may; end another one", None);
         let seats = self.agents.watchers().enter(caller, uris.len().max(1)).ok_or_else(full)?;
         let client = caller.client(self.agents.client());
         let mut streams = Vec::new();

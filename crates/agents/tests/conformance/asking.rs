@@ -22,10 +22,7 @@ pub(crate) const NAMES: [&str; 9] = [
 ];
 
 /// Calls one.
-pub(crate) fn call(
-    request: &CallToolRequestParams,
-    desk: &Desk<'_>,
-) -> Result<CallToolResponse, ErrorData> {
+pub(crate) fn call(request: &CallToolRequestParams, desk: &Desk<'_>) -> Result<CallToolResponse, ErrorData> {
     let given = request.input_responses.as_ref();
     let opened = request.request_state.as_deref().map(|state| desk.open(state)).transpose()?;
     match request.name.as_ref() {
@@ -45,9 +42,7 @@ pub(crate) fn call(
             }
         }
         "test_input_required_result_multi_round" => match opened.as_deref() {
-            Some("step1") if has(given, &["step1"]) => {
-                Ok(ask(&["step2"], Some(desk.seal("step2")?)).into())
-            }
+            Some("step1") if has(given, &["step1"]) => Ok(ask(&["step2"], Some(desk.seal("step2")?)).into()),
             Some("step2") if has(given, &["step2"]) => Ok(say("both steps were answered")),
             _ => Ok(ask(&["step1"], Some(desk.seal("step1")?)).into()),
         },

@@ -92,8 +92,7 @@ impl Extras for Fixtures {
             "test://watched-resource" => Some(text("It never changes.".into(), "text/plain")),
             _ => {
                 let id = uri.strip_prefix("test://template/")?.strip_suffix("/data")?;
-                let data =
-                    json!({ "id": id, "templateTest": true, "data": format!("Data for ID: {id}") });
+                let data = json!({ "id": id, "templateTest": true, "data": format!("Data for ID: {id}") });
                 Some(text(data.to_string(), "application/json"))
             }
         }
@@ -115,7 +114,8 @@ fn prompted(request: &GetPromptRequestParams) -> GetPromptResponse {
             json!([say(&format!("Prompt with arguments: arg1='{first}', arg2='{second}'"))])
         }
         "test_prompt_with_embedded_resource" => {
-            let resource = json!({ "uri": word("resourceUri"), "mimeType": "text/plain", "text": "Embedded." });
+            let resource =
+                json!({ "uri": word("resourceUri"), "mimeType": "text/plain", "text": "Embedded." });
             let embedded = json!({ "role": "user", "content": { "type": "resource", "resource": resource } });
             json!([embedded, say("Please process the embedded resource above.")])
         }

@@ -2,9 +2,7 @@
 
 use agents::mcp::extras::Desk;
 use rmcp::ErrorData;
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ClientCapabilities, ElicitRequestParams,
-};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, ClientCapabilities, ElicitRequestParams};
 use serde_json::{Value, json};
 
 use crate::fixtures::{AUDIO, IMAGE, complete, made, say};
@@ -57,7 +55,8 @@ pub(crate) async fn call(
         "test_sampling" => sampling(word("prompt"), desk).await?,
         "test_elicitation" => {
             let text = |about: &str| json!({ "type": "string", "description": about });
-            let fields = json!({ "username": text("User's response"), "email": text("User's email address") });
+            let fields =
+                json!({ "username": text("User's response"), "email": text("User's email address") });
             elicitation(word("message"), fields, desk).await?
         }
         "test_elicitation_sep1034_defaults" => elicitation("Defaults", defaults(), desk).await?,
@@ -114,11 +113,7 @@ async fn sampling(prompt: &str, desk: &Desk<'_>) -> Result<CallToolResponse, Err
     Ok(say(&format!("LLM response: {}", content["text"])))
 }
 
-async fn elicitation(
-    message: &str,
-    fields: Value,
-    desk: &Desk<'_>,
-) -> Result<CallToolResponse, ErrorData> {
+async fn elicitation(message: &str, fields: Value, desk: &Desk<'_>) -> Result<CallToolResponse, ErrorData> {
     let schema = json!({ "type": "object", "properties": fields });
     let params: ElicitRequestParams =
         made(json!({ "mode": "form", "message": message, "requestedSchema": schema }));

@@ -52,13 +52,8 @@ impl Stage {
         let opened = Agents::open_with(plane.client(), settings, stop.clone(), Some(extras)).await;
         let agents = opened.expect("the server opens");
         let (token, digest) = mint();
-        let kept = Kept {
-            name: "suite".into(),
-            role: Role::Admin,
-            digest,
-            expires: None,
-            namespaces: Vec::new(),
-        };
+        let kept =
+            Kept { name: "suite".into(), role: Role::Admin, digest, expires: None, namespaces: Vec::new() };
         let secrets = kube::Api::namespaced(plane.client(), agents::identity::NAMESPACE);
         secrets.create(&kube::api::PostParams::default(), &kept.secret()).await.expect("is kept");
         agents.tokens().add(kept);

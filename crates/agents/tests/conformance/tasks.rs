@@ -23,10 +23,7 @@ pub(crate) const NAMES: [&str; 6] = [
 ];
 
 /// Calls one.
-pub(crate) fn call(
-    request: &CallToolRequestParams,
-    desk: &Desk<'_>,
-) -> Result<CallToolResponse, ErrorData> {
+pub(crate) fn call(request: &CallToolRequestParams, desk: &Desk<'_>) -> Result<CallToolResponse, ErrorData> {
     let name = request.name.as_ref();
     let able = desk.context.client_capabilities().is_some_and(|able| able.supports_tasks());
     if !able {
@@ -76,5 +73,7 @@ fn told(text: &str) -> CallToolResult {
 }
 
 fn failed() -> CallToolResult {
-    complete(json!({ "content": [{ "type": "text", "text": "it failed, as it was meant to" }], "isError": true }))
+    complete(
+        json!({ "content": [{ "type": "text", "text": "it failed, as it was meant to" }], "isError": true }),
+    )
 }

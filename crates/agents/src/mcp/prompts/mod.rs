@@ -1,11 +1,8 @@
 //! Guides: what an agent should know before it begins, in one piece.
 
-#[cfg(test)]
-mod tests;
-
 use rmcp::model::{
-    CompleteRequestParams, GetPromptRequestParams, GetPromptResponse, GetPromptResult, Prompt, PromptArgument,
-    PromptMessage, Reference, Role,
+    CompleteRequestParams, GetPromptRequestParams, GetPromptResponse, GetPromptResult, Prompt,
+    PromptArgument, PromptMessage, Reference, Role,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -42,8 +39,12 @@ pub(super) fn all() -> Vec<Prompt> {
     vec![
         Prompt::new("deploy-guide", Some("How an application gets from files to an address."), None)
             .with_title("Deploy an application"),
-        Prompt::new("services-guide", Some("How an application gets a database, and how it is taken down."), None)
-            .with_title("Use a managed service"),
+        Prompt::new(
+            "services-guide",
+            Some("How an application gets a database, and how it is taken down."),
+            None,
+        )
+        .with_title("Use a managed service"),
         Prompt::new(
             "language-guide",
             Some("What the builder looks for in a language, with an example that works."),
@@ -82,9 +83,8 @@ impl Handler {
         let name = request.name.clone();
         let got = match self.prompt_extra(&caller, &request, context).await {
             Some(added) => added,
-            None => text(&request).map(|text| {
-                GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).into()
-            }),
+            None => text(&request)
+                .map(|text| GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).into()),
         };
         self.noted(&caller, ("prompts/get", &name), context, got).await
     }

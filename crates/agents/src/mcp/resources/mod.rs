@@ -4,8 +4,6 @@ mod app;
 mod catalog;
 mod platform;
 mod schema;
-#[cfg(test)]
-mod tests;
 
 use rmcp::model::{CacheScope, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use rmcp::service::RequestContext;
@@ -32,7 +30,11 @@ pub(super) fn all() -> Vec<Resource> {
     };
     vec![
         resource(PLATFORM, "platform", "What this platform offers: languages, managed services, limits."),
-        resource(SCHEMA, "application-schema", "The fields of an Application and the phases it goes through."),
+        resource(
+            SCHEMA,
+            "application-schema",
+            "The fields of an Application and the phases it goes through.",
+        ),
         resource(CATALOG, "data-sources", "Data that the platform's operators offer to applications."),
     ]
 }
@@ -101,7 +103,9 @@ fn kept(result: ReadResourceResult) -> ReadResourceResult {
 /// There is nothing of that address, or nothing that the caller may know of.
 pub(super) fn missing(uri: &str) -> ErrorData {
     let uri: String = uri.chars().take(200).collect();
-    let message = format!("there is no resource {uri} that this token may read; resources/list and resources/templates/list say what there is");
+    let message = format!(
+        "there is no resource {uri} that this token may read; resources/list and resources/templates/list say what there is"
+    );
     ErrorData::resource_not_found(message, Some(json!({ "uri": uri })))
 }
 
