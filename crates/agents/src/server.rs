@@ -16,7 +16,8 @@ use crate::audit::{self, Outcome, Record, Trail};
 use crate::door;
 use crate::git::Entries;
 use crate::identity::{Book, Caller, Presented, rights};
-use crate::mcp::Seals;
+use crate::mcp::extras::Extras;
+use crate::mcp::{Seals, Tasks, Watchers};
 use crate::plans;
 use crate::sessions::unregister::Unregister;
 use crate::sessions::{self, sweep};
@@ -58,6 +59,9 @@ struct Inner {
     trail: Trail,
     seals: Seals,
     plans: plans::Memory,
+    tasks: Tasks,
+    watchers: Watchers,
+    extras: Option<Arc<dyn Extras>>,
     tools: Vec<Erased>,
     /// Wakes whoever looks after sessions.
     bell: Arc<Notify>,
@@ -82,15 +86,39 @@ pub struct Asked {
 impl Agents {
     /// Opens the server: its rights, its tokens and its trail. `client` may speak for others.
     pub async fn open(client: Client, settings: Settings, stop: CancellationToken) -> Result<Self, Error> {
+        Self::open_with(client, settings, stop, None).await
+    }
+
+    /// Opens the server with what a test adds to it.
+    pub async fn open_with(
+        client: Client,
+        settings: Settings,
+        stop: CancellationToken,
+        extras: Option<Arc<dyn Extras>>,
+    ) -> Result<Self, Error> {
         rights::install(&client).await?;
         let trail = Trail::open(&settings.audit)
             .map_err(|error| Error::Internal(format!("the audit trail cannot be opened: {error}")))?;
         let tokens = Book::follow(client.clone(), stop.clone());
         let bell = Arc::new(Notify::new());
         tokio::spawn(sweep::run(client.clone(), bell.clone(), stop.clone()));
-        let (seals, plans) = (Seals::new(), plans::Memory::default());
-        let (tools, entries) = (registry::all(), Entries::default());
-        let inner = Inner { client, settings, tokens, trail, seals, plans, tools, bell, entries, stop };
+        let mut tools = registry::all();
+        tools.extend(extras.iter().flat_map(|extras| extras.registered()));
+        let inner = Inner {
+            client,
+            settings,
+            tokens,
+            trail,
+            seals: Seals::new(),
+            plans: plans::Memory::default(),
+            tasks: Tasks::default(),
+            watchers: Watchers::default(),
+            extras,
+            tools,
+            bell,
+            entries: Entries::default(),
+            stop,
+        };
         Ok(Self(Arc::new(inner)))
     }
 
@@ -137,6 +165,21 @@ impl Agents {
     /// Pages where a secret is waited for.
     pub(crate) fn entries(&self) -> &Entries {
         &self.0.entries
+    }
+
+    /// Work that outlasts its call.
+    pub(crate) fn tasks(&self) -> &Tasks {
+        &self.0.tasks
+    }
+
+    /// How much each token watches.
+    pub(crate) fn watchers(&self) -> &Watchers {
+        &self.0.watchers
+    }
+
+    /// What a test has added.
+    pub(crate) fn extras(&self) -> Option<&dyn Extras> {
+        self.0.extras.as_deref()
     }
 
     /// When the server stops.
