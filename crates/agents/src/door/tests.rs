@@ -200,12 +200,12 @@ async fn who_asks_too_often_is_told_when_to_come_back_and_leaves_few_records() {
         }
         codes
     };
-    let head = "GET /api/v1/applications?session=a HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
+    let head = "GET /api/v1/applications HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
     let unknown = || format!("{head}Authorization: Bearer {:?}\r\n\r\n", Instant::now()).into_bytes();
     assert_eq!(codes(30, &unknown).await[..3], [401; 3]);
     let known = || format!("{head}Authorization: Bearer {}\r\n\r\n", stage.token).into_bytes();
     let heard = codes(30, &known).await;
-    assert_eq!((heard[0], heard.last()), (404, Some(&429)), "{heard:?}");
+    assert_eq!((heard[0], heard.last()), (400, Some(&429)), "{heard:?}");
     // Tools share what the token has.
     let caller = stage.agents.caller(&Presented::new(&stage.token)).expect("known");
     let asked = Asked { tool: "register".into(), ..Asked::default() };
