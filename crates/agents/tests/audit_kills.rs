@@ -12,7 +12,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use tempfile::TempDir;
 
-const ROUNDS: usize = 60;
+const ROUNDS: usize = 24;
 const TASKS: usize = 6;
 const DIRECTORY: &str = "AUDIT_KILLS_DIRECTORY";
 

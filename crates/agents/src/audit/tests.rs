@@ -95,7 +95,7 @@ fn harmed(mut lines: Vec<Vec<u8>>, harm: &Harm) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1_500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn every_change_of_one_record_is_found(
         actions in proptest::collection::vec("[a-z_\"\\\\ é]{0,12}", 1..12), harm in harm(),
