@@ -176,8 +176,8 @@ impl Agents {
     /// Whether calls can be answered: the tokens have been read, and the trail can be written. What is not is said.
     pub fn ready(&self) -> Result<(), &'static str> {
         match (self.0.tokens.is_read(), self.0.trail.is_sound()) {
-            (false, _) => Err("the tokens have not been read yet"),
-            (_, false) => Err("the audit trail cannot be written"),
+            (false, _) => Err("the tokens have not been read yet\n"),
+            (_, false) => Err("the audit trail cannot be written\n"),
             (true, true) => Ok(()),
         }
     }

@@ -94,10 +94,13 @@ pub(super) fn guard(headers: &mut HeaderMap) {
 mod tests {
     use super::*;
 
+    /// An address, headers, and the code.
+    type Row = (&'static str, &'static [(&'static str, &'static str)], u16);
+
     #[test]
     fn only_requests_for_this_server_from_no_foreign_page_come_in() {
         let own = Own::of("http://terrace.example:7070");
-        let table: [(&str, &[(&str, &str)], u16); 21] = [
+        let table: [Row; 21] = [
             ("/", &[("host", "127.0.0.1:7070")], 200),
             ("/", &[("host", "LocalHost")], 200),
             ("/", &[("host", "[::1]:7070")], 200),

@@ -8,18 +8,21 @@ mod routes;
 #[cfg(test)]
 mod tests;
 
+use api::apps::Application;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, LOCATION, USER_AGENT};
 use http::{HeaderValue, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
-use serde_json::{Map, Value, json};
+use kube::api::Api;
+use serde_json::{Map, Value};
 
 use crate::Error;
 use crate::audit;
 use crate::door::{Body, Incoming};
 use crate::identity::Caller;
 use crate::server::{Agents, Asked, record};
-use crate::tool::{Erased, Progress, SESSION, Stop};
+use crate::sessions;
+use crate::tool::{Erased, Progress, SESSION};
 use problem::Problem;
 use routes::{Act, Found, Route};
 
@@ -98,29 +101,37 @@ async fn conduct(
     if !agents.tools().iter().any(|tool| tool.name() == route.tool) {
         return Err(Problem::from(Error::NotAvailable));
     }
-    if route.act == Act::Create {
-        is_new(agents, caller, &asked.arguments).await?;
-    }
+    look(agents, caller, route.act, &asked.arguments).await?;
     let value = agents.perform(caller, asked.clone(), Progress::default()).await.map_err(Problem::stopped)?;
     Ok((route.act.code(), value))
 }
 
-/// Whether there is no application of that name yet.
-async fn is_new(agents: &Agents, caller: &Caller, arguments: &Map<String, Value>) -> Result<(), Problem> {
-    let (Some(session), Some(Value::String(name))) = (arguments.get(SESSION), arguments.get("name")) else {
+/// Looks whether there is such an application: what is made must not be there, what is asked about must be.
+async fn look(
+    agents: &Agents,
+    caller: &Caller,
+    act: Act,
+    arguments: &Map<String, Value>,
+) -> Result<(), Problem> {
+    let wanted = match act {
+        Act::Create => false,
+        Act::Get | Act::Delete | Act::Logs | Act::Build => true,
+        Act::List | Act::Update | Act::Source => return Ok(()),
+    };
+    // What is missing or of another type is told by the tool.
+    let (Some(Value::String(session)), Some(Value::String(name))) =
+        (arguments.get(SESSION), arguments.get("name"))
+    else {
         return Ok(());
     };
-    let arguments = json!({ SESSION: session, "name": name });
-    let looked = Asked {
-        tool: "app_status".into(),
-        arguments: arguments.as_object().cloned().unwrap_or_default(),
-        ..Asked::default()
-    };
-    let namespace = session.as_str().unwrap_or_default().to_owned();
-    match agents.perform(caller, looked, Progress::default()).await {
-        Err(Stop::Wrong(Error::NotFound { .. })) => Ok(()),
-        Ok(_) => Err(Error::Exists { what: "application", name: name.clone(), namespace }.into()),
-        Err(stop) => Err(Problem::stopped(stop)),
+    let namespace = sessions::resolve(agents.client(), caller, session).await?;
+    request::name(name)?;
+    let apps: Api<Application> = Api::namespaced(caller.client(agents.client()), &namespace);
+    let there = apps.get_opt(name).await.map_err(Error::from)?.is_some();
+    match (wanted, there) {
+        (true, false) => Err(Error::NotFound { what: "application", name: name.clone(), namespace }.into()),
+        (false, true) => Err(Problem::exists(name)),
+        (true, true) | (false, false) => Ok(()),
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) struct Problem {
     refused: bool,
     /// What a person can type instead.
     command: Option<String>,
-    header: Option<(HeaderName, HeaderValue)>,
+    header: Option<Box<(HeaderName, HeaderValue)>>,
 }
 
 impl Problem {
@@ -42,7 +42,7 @@ impl Problem {
     /// The page has other methods.
     pub(super) fn method(methods: &[&str]) -> Self {
         let methods = methods.join(", ");
-        let header = HeaderValue::from_str(&methods).ok().map(|methods| (ALLOW, methods));
+        let header = HeaderValue::from_str(&methods).ok().map(|methods| Box::new((ALLOW, methods)));
         let problem =
             Self::new(StatusCode::METHOD_NOT_ALLOWED, "Method", format!("this page takes {methods}"));
         Self { header, ..problem }
@@ -55,6 +55,12 @@ impl Problem {
             false => "send application/json",
         };
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "ContentType", detail)
+    }
+
+    /// There is one already.
+    pub(super) fn exists(name: &str) -> Self {
+        let detail = format!("there is an application {name} in this session already; PUT changes it");
+        Self::new(StatusCode::CONFLICT, "Exists", detail)
     }
 
     /// There is more than may be.
@@ -119,7 +125,11 @@ impl Problem {
         let late = self.code == StatusCode::REQUEST_TIMEOUT;
         let own = headers.into_iter().filter_map(|(name, value)| Some((name?, value)));
         let close = late.then(|| (http::header::CONNECTION, HeaderValue::from_static("close")));
-        for (name, value) in own.filter(|(name, _)| *name != CONTENT_TYPE).chain(self.header).chain(close) {
+        for (name, value) in own
+            .filter(|(name, _)| *name != CONTENT_TYPE)
+            .chain(self.header.map(|header| *header))
+            .chain(close)
+        {
             response.headers_mut().insert(name, value);
         }
         response
@@ -131,7 +141,9 @@ impl From<Error> for Problem {
         let mut problem = Self::new(code(&error), error.word(), error.to_string());
         problem.refused = error.is_refusal();
         match error {
-            Error::TooOften { seconds } => problem.header = Some((RETRY_AFTER, HeaderValue::from(seconds))),
+            Error::TooOften { seconds } => {
+                problem.header = Some(Box::new((RETRY_AFTER, HeaderValue::from(seconds))))
+            }
             Error::NeedsPerson { what, command } => {
                 problem.detail = format!("{what} A person has to agree to this. Let them run: {command}");
                 problem.command = Some(command);

@@ -2,8 +2,11 @@
 
 use std::io::Write;
 
+use api::apps::Application;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Api, PostParams};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -63,11 +66,8 @@ stand_in!(
     List "list_apps", Deploy "deploy_app", Status "app_status", Delete "delete_app", Push "push_code", Logs "app_logs"
 );
 
-/// There is an application `there`, and one whose data a person has to give up.
-fn pretend(call: &Call<'_>, tool: &str, asked: Input) -> Result<Output, Stop> {
-    let name = asked.name.clone().unwrap_or_default();
-    let known = tool == "list_apps" || tool == "push_code" || tool == "deploy_app";
-    match (tool, name.as_str()) {
+fn pretend(_: &Call<'_>, tool: &str, asked: Input) -> Result<Output, Stop> {
+    match (tool, asked.name.as_deref().unwrap_or_default()) {
         ("delete_app", "data") => Err(Stop::Ask(Question {
             what: "Delete data and its database?".into(),
             plan: Vec::new(),
@@ -75,9 +75,7 @@ fn pretend(call: &Call<'_>, tool: &str, asked: Input) -> Result<Output, Stop> {
         })),
         ("deploy_app", "bound") => Err(Error::StillBound { apps: vec!["bound".into()] }.into()),
         ("deploy_app", "denied") => Err(Error::Denied { what: "deploy".into() }.into()),
-        (_, "there") => Ok(Output { tool: tool.into(), asked }),
-        _ if known => Ok(Output { tool: tool.into(), asked }),
-        _ => Err(Error::NotFound { what: "application", name, namespace: call.namespace.clone() }.into()),
+        _ => Ok(Output { tool: tool.into(), asked }),
     }
 }
 
@@ -93,8 +91,22 @@ fn tools() -> Vec<Erased> {
     ]
 }
 
-async fn stage() -> Stage {
-    Stage::start(Setting { tools: tools(), ..Setting::default() }).await
+/// A stage with a session that has two applications: `there` and `data`.
+async fn stage() -> (Stage, String) {
+    let stage = Stage::start(Setting { tools: tools(), ..Setting::default() }).await;
+    let session = stage.session().await;
+    let own = stage.agents.client();
+    let definitions: Api<CustomResourceDefinition> = Api::all(own.clone());
+    for definition in api::crds().into_iter().filter(|one| one.spec.names.kind == "Application") {
+        definitions.create(&PostParams::default(), &definition).await.expect("is defined");
+    }
+    let apps: Api<Application> = Api::namespaced(own.clone(), &format!("iaf-{session}"));
+    for name in ["there", "data"] {
+        let app = json!({ "metadata": { "name": name }, "spec": { "image": "nginx:1" } });
+        let app: Application = serde_json::from_value(app).expect("an application");
+        apps.create(&PostParams::default(), &app).await.expect("is created");
+    }
+    (stage, session)
 }
 
 const JSON: &str = "application/json";
@@ -117,8 +129,7 @@ fn told(heard: &Heard) -> String {
 
 #[tokio::test]
 async fn every_request_is_answered_by_its_tool_or_refused_and_leaves_one_record() {
-    let stage = stage().await;
-    let session = stage.session().await;
+    let (stage, session) = stage().await;
     let before = stage.trail().len();
     let in_session = |path: &str| format!("{APPS}{path}?session={session}");
     let none: Sent = None;
@@ -141,6 +152,10 @@ async fn every_request_is_answered_by_its_tool_or_refused_and_leaves_one_record(
         ("PUT", in_session("/denied"), Some((JSON, b"{}")), "403 Denied"),
         ("DELETE", in_session("/there"), none, "200 delete_app"),
         ("DELETE", in_session("/data"), none, "409 NeedsPerson"),
+        ("DELETE", in_session("/gone"), none, "404 NotFound"),
+        ("GET", in_session("/gone/logs"), none, "404 NotFound"),
+        ("GET", in_session("/gone/build"), none, "404 NotFound"),
+        ("POST", in_session(""), Some((JSON, br#"{"name":"../there"}"#)), "400 Invalid"),
         ("PUT", in_session("/new/source"), Some((JSON, br#"{"files":[]}"#)), "202 push_code"),
         ("POST", in_session("/new/source"), Some((JSON, br#"{"files":[]}"#)), "202 push_code"),
         ("GET", in_session("/there/logs") + "&lines=5", none, "200 app_logs"),
@@ -200,8 +215,7 @@ async fn every_request_is_answered_by_its_tool_or_refused_and_leaves_one_record(
 
 #[tokio::test]
 async fn what_needs_a_person_is_refused_with_the_command() {
-    let stage = stage().await;
-    let session = stage.session().await;
+    let (stage, session) = stage().await;
     let heard = stage.ask("DELETE", &format!("{APPS}/data?session={session}"), None).await.json();
     assert_eq!(heard["command"], "terrace delete app data");
     let record = stage.trail().pop().expect("a record").record;
@@ -249,8 +263,7 @@ fn packed(entries: &[(EntryType, &str, &[u8])]) -> Vec<u8> {
 
 #[tokio::test]
 async fn an_archive_becomes_the_files_that_are_pushed() {
-    let stage = stage().await;
-    let session = stage.session().await;
+    let (stage, session) = stage().await;
     let file = EntryType::Regular;
     let good = packed(&[
         (EntryType::Directory, "./", b""),
@@ -284,7 +297,7 @@ fn archives_that_hold_too_much_or_lead_elsewhere_are_refused() {
     let table: [(&str, Vec<u8>, &str); 8] = [
         ("as much as there may be", packed(&[(file, "a", &[b'x'; 1_000])]), "1"),
         ("a byte more", packed(&[(file, "a", &[b'x'; 600]), (file, "b", &[b'x'; 401])]), "413"),
-        ("too many files", packed(&vec![(file, "a", &b""[..]); 4]), "413"),
+        ("too many files", packed(&[(file, "a", &b""[..]); 4]), "413"),
         ("too many directories", packed(&directories), "413"),
         ("a link", packed(&[(EntryType::Symlink, "a", b"")]), "400"),
         ("a device", packed(&[(EntryType::Char, "a", b"")]), "400"),
@@ -314,8 +327,7 @@ fn packed_bomb() -> Vec<u8> {
 
 #[tokio::test]
 async fn the_document_tells_of_every_page_that_answers_and_of_no_other() {
-    let stage = stage().await;
-    let session = stage.session().await;
+    let (stage, session) = stage().await;
     let heard = stage.get(super::DOCUMENT).await;
     assert_eq!((heard.code, heard.header("content-type")), (200, Some(JSON)));
     let document = heard.json();
