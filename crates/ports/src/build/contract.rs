@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Builds, Order, Progress};
+use super::{Builds, Error, Login, Order, Progress};
 
 /// How long a test waits for what has to come.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -58,6 +58,21 @@ pub(super) async fn holds<B: Builds>(builds: &B, case: Case<'_>) {
 
     builds.forget(&good.id).await.expect("it can be forgotten");
     assert_eq!(builds.look(&good.id).await.expect("it can be looked at"), None);
+}
+
+/// A private repository tells what `main` points to only to who has its login.
+pub(super) async fn asks_who_comes<B: Builds>(
+    builds: &B,
+    url: &str,
+    head: &str,
+    (good, wrong): (&Login, &Login),
+) {
+    for login in [None, Some(wrong)] {
+        let refused = builds.head(url, "main", None, login).await;
+        assert!(matches!(refused, Err(Error::Remote { .. })), "{refused:?}");
+    }
+    let told = builds.head(url, "main", None, Some(good)).await.expect("it answers");
+    assert_eq!(told.as_deref(), Some(head));
 }
 
 /// Waits until a build is over.

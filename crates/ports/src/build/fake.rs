@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use tokio::sync::broadcast;
 
 use super::fetch::git::is_whole_commit;
-use super::{Builds, Error, Order, Progress, Source, Stage};
+use super::{Builds, Error, Login, Order, Progress, Source, Stage};
 
 /// How many names wait for a slow listener before it loses some.
 const CHANGES: usize = 64;
@@ -25,6 +25,7 @@ pub struct Fake {
 struct State {
     builds: BTreeMap<String, (Order, Progress)>,
     heads: BTreeMap<(String, String), String>,
+    locked: BTreeMap<String, Login>,
     started: u64,
 }
 
@@ -72,6 +73,11 @@ impl Fake {
     /// Moves a branch or tag.
     pub fn point(&self, url: &str, revision: &str, commit: &str) {
         self.state.lock().heads.insert((url.into(), revision.into()), commit.into());
+    }
+
+    /// Makes a repository private: only who has this login is told anything of it.
+    pub fn lock(&self, url: &str, login: &Login) {
+        self.state.lock().locked.insert(url.into(), login.clone());
     }
 
     fn set(&self, id: &str, progress: Progress) {
@@ -124,8 +130,19 @@ impl Builds for Fake {
         Ok(())
     }
 
-    async fn head(&self, url: &str, revision: &str, _: Option<u32>) -> Result<Option<String>, Error> {
-        Ok(self.state.lock().heads.get(&(url.into(), revision.into())).cloned())
+    async fn head(
+        &self,
+        url: &str,
+        revision: &str,
+        _: Option<u32>,
+        login: Option<&Login>,
+    ) -> Result<Option<String>, Error> {
+        let state = self.state.lock();
+        if state.locked.get(url).is_some_and(|wanted| Some(wanted) != login) {
+            let (url, revision, message) = (url.into(), revision.into(), "authentication failed".into());
+            return Err(Error::Remote { url, revision, message });
+        }
+        Ok(state.heads.get(&(url.into(), revision.into())).cloned())
     }
 
     async fn clear(&self, _: &str, _: &str) -> Result<(), Error> {

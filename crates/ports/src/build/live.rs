@@ -16,10 +16,10 @@ use super::images::Images;
 use super::make::Maker;
 use super::places::{Places, part, short};
 use super::record::{Record, records, store};
-use super::runner::{Command, Failure, Runner, Wish, keep_logs, logs};
+use super::runner::{Command, Failure, PREFIX, Runner, Wish, end_all, keep_logs, logs};
 use super::toolchain::{Toolchain, passed};
-use super::{Builds, Error, Limits, Order, Progress, Stage, tree};
-use crate::process::{Processes, State};
+use super::{Builds, Error, Limits, Login, Order, Progress, Stage, tree};
+use crate::process::Processes;
 
 /// How many names wait for a slow listener before it loses some.
 const CHANGES: usize = 256;
@@ -27,8 +27,6 @@ const CHANGES: usize = 256;
 const LOGS: usize = 5;
 /// How long a repository has to tell what a branch points to.
 const HEAD_TIME: std::time::Duration = std::time::Duration::from_secs(25);
-/// What the names of process groups of builds begin with.
-const PREFIX: &str = "build.";
 
 /// What real builds are told of the machine.
 #[derive(Clone, Debug)]
@@ -268,7 +266,13 @@ impl<P: Processes> Inner<P> {
     }
 
     /// Asks a repository what a name points to.
-    async fn ask(&self, url: &str, revision: &str, user: Option<u32>) -> Result<Option<String>, Failure> {
+    async fn ask(
+        &self,
+        url: &str,
+        revision: &str,
+        user: Option<u32>,
+        login: Option<&Login>,
+    ) -> Result<Option<String>, Failure> {
         git::judge_url(url, self.settings.file_urls).map_err(Failure::Told)?;
         git::judge_revision(revision).map_err(Failure::Told)?;
         let tool = self.toolchain.find("git", user.is_some()).map_err(Failure::Told)?;
@@ -278,7 +282,7 @@ impl<P: Processes> Inner<P> {
         tree::make_private(&home, tree::PRIVATE)?;
         tree::give_one(&home, user)?;
         let mut env = passed(&self.settings.environment);
-        env.extend(git::environment(self.settings.file_urls));
+        env.extend(git::environment(self.settings.file_urls, login));
         env.insert("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into());
         env.insert("HOME".into(), home.to_string_lossy().into_owned());
         let words = git::list(url, revision);
@@ -316,7 +320,11 @@ impl<P: Processes> Builds for Live<P> {
         }
         let progress = Progress::Running { since: Timestamp::now(), stage: Stage::Fetching };
         let record = Record { order, progress };
-        store(&self.inner.places.state_file(&record.order.id), &record)?;
+        // A login is not written down. Without it the build could not begin again, so it is not written down either:
+        // after a restart nobody knows it, and whoever ordered it orders it again.
+        if record.order.login.is_none() {
+            store(&self.inner.places.state_file(&record.order.id), &record)?;
+        }
         self.begin(record);
         Ok(())
     }
@@ -343,11 +351,17 @@ impl<P: Processes> Builds for Live<P> {
         tree::remove(&self.inner.places.state_file(id))
     }
 
-    async fn head(&self, url: &str, revision: &str, user: Option<u32>) -> Result<Option<String>, Error> {
+    async fn head(
+        &self,
+        url: &str,
+        revision: &str,
+        user: Option<u32>,
+        login: Option<&Login>,
+    ) -> Result<Option<String>, Error> {
         if git::is_whole_commit(revision) {
             return Ok(Some(revision.to_owned()));
         }
-        let message = match self.inner.ask(url, revision, user).await {
+        let message = match self.inner.ask(url, revision, user, login).await {
             Ok(commit) => return Ok(commit),
             Err(Failure::Machinery(error)) => return Err(error),
             Err(failure) => failure.message(),
@@ -376,21 +390,4 @@ impl<P: Processes> Builds for Live<P> {
     fn changes(&self) -> broadcast::Receiver<String> {
         self.inner.changes.subscribe()
     }
-}
-
-/// Ends every program of a build that is still there, and forgets it.
-async fn end_all<P: Processes>(processes: &P) -> Result<(), Error> {
-    let mut changes = processes.changes();
-    let ids = processes.list().await?;
-    for id in ids.iter().filter(|id| id.as_str().starts_with(PREFIX)) {
-        processes.stop(id, std::time::Duration::ZERO).await?;
-        while let Some(State::Running { .. }) = processes.look(id).await? {
-            tokio::select! {
-                _ = changes.recv() => {}
-                () = tokio::time::sleep(std::time::Duration::from_millis(200)) => {}
-            }
-        }
-        processes.forget(id).await?;
-    }
-    Ok(())
 }

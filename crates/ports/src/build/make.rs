@@ -180,7 +180,9 @@ impl<P: Processes> Maker<P> {
         let tool = self.toolchain.find("git", self.order.user.is_some()).map_err(Failure::Told)?;
         let shown = words.iter().map(|word| fetch::without_login(word)).collect::<Vec<_>>().join(" ");
         let mut env = self.base_env(SYSTEM_PATH);
-        env.extend(git::environment(self.file_urls));
+        // Only what goes to the repository needs to know who asks.
+        let login = self.order.login.as_ref().filter(|_| words.get(1).is_some_and(|verb| verb == "fetch"));
+        env.extend(git::environment(self.file_urls, login));
         let directory = self.tree();
         let words =
             [tool.program.to_string_lossy().into_owned()].into_iter().chain(words.into_iter().skip(1));

@@ -11,6 +11,7 @@ mod fetch;
 mod images;
 mod layers;
 mod live;
+mod login;
 mod make;
 mod pack;
 mod places;
@@ -35,6 +36,7 @@ use tokio::sync::broadcast;
 pub use fake::Fake;
 pub use images::{Image, Images};
 pub use live::{Live, Settings};
+pub use login::Login;
 
 /// What a build that was cancelled says.
 const CANCELLED: &str = "the build was cancelled";
@@ -81,6 +83,9 @@ pub struct Order {
     pub user: Option<u32>,
     /// Its bounds.
     pub limits: Limits,
+    /// What the repository wants to see. It is not written down: an order that has one does not outlive the platform.
+    #[serde(skip)]
+    pub login: Option<Login>,
 }
 
 /// The bounds of a build. One that crosses them fails and says which.
@@ -248,6 +253,7 @@ pub trait Builds: Send + Sync + 'static {
         url: &str,
         revision: &str,
         user: Option<u32>,
+        login: Option<&Login>,
     ) -> impl Future<Output = Result<Option<String>, Error>> + Send;
 
     /// Forgets what the builds of an application kept for the next one, and its logs, once the application is gone.

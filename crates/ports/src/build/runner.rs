@@ -14,6 +14,8 @@ use tokio::time::Instant;
 use super::{CANCELLED, Error, Limits};
 use crate::process::{self, Cause, Id, Launch, Processes, State};
 
+/// What the names of process groups of builds begin with.
+pub(super) const PREFIX: &str = "build.";
 /// How long a program has between being asked to end and being ended.
 const GRACE: Duration = Duration::from_secs(2);
 /// How often a program is looked at where no change was told: only the safety net.
@@ -251,6 +253,23 @@ fn readable(text: &str) -> String {
         }
     }
     out
+}
+
+/// Ends every program of a build that is still there, and forgets it.
+pub(super) async fn end_all<P: Processes>(processes: &P) -> Result<(), Error> {
+    let mut changes = processes.changes();
+    let ids = processes.list().await?;
+    for id in ids.iter().filter(|id| id.as_str().starts_with(PREFIX)) {
+        processes.stop(id, Duration::ZERO).await?;
+        while let Some(State::Running { .. }) = processes.look(id).await? {
+            tokio::select! {
+                _ = changes.recv() => {}
+                () = tokio::time::sleep(Duration::from_millis(200)) => {}
+            }
+        }
+        processes.forget(id).await?;
+    }
+    Ok(())
 }
 
 /// Removes the logs of an application's older builds, so that this many stay with the one to come.

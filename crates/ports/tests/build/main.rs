@@ -63,6 +63,7 @@ impl Machine {
             env: BTreeMap::new(),
             user: nix::unistd::geteuid().is_root().then_some(NOBODY),
             limits,
+            login: None,
         };
         let mut changes = self.builds.changes();
         self.builds.start(order).await.expect("it starts");

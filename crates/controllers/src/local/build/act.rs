@@ -8,9 +8,9 @@ use super::plan::{self, Step};
 /// Does one step on the machine.
 pub(super) async fn act<B: Builds>(room: &Images<B>, image: &Image, step: &Step) -> Result<Receipt, Fault> {
     match step {
-        Step::Start { reference, number, commit } => {
+        Step::Start { reference, number, commit, login } => {
             let order = order(room, image, (reference, *number), commit.as_deref());
-            room.builds.start(order).await?;
+            room.builds.start(Order { login: login.clone(), ..order }).await?;
         }
         Step::Forget { reference } => room.builds.forget(&plan::id(image, reference)).await?,
         Step::Clear => {
@@ -47,6 +47,7 @@ fn order<B>(
         sub_path: spec.source.sub_path.clone(),
         env: variables.map(|v| (v.name.clone(), v.value.clone().unwrap_or_default())).collect(),
         limits: room.config.limits.clone(),
+        login: None,
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 use api::conditions::{Reason, Standing};
 use api::foreign::kpack::{Image, ImageStatus};
 use kit::{Do, Name, Next, Plan, Refusal};
-use ports::build::{Progress, Stage};
+use ports::build::{Login, Progress, Stage};
 use sha2::{Digest as _, Sha256};
 
 /// Whoever changes this annotation asks for a build of the same source.
@@ -27,6 +27,8 @@ pub struct World {
     pub build: Option<Progress>,
     /// Commit that the branch points to, if it said so.
     pub head: Option<String>,
+    /// What the repository wants to see, if the namespace has something for it.
+    pub login: Option<Login>,
 }
 
 /// A step on the machine.
@@ -40,6 +42,8 @@ pub enum Step {
         number: u64,
         /// The commit that is built, where one is known.
         commit: Option<String>,
+        /// What the repository wants to see.
+        login: Option<Login>,
     },
     /// Forgets a build, and ends it if it is under way.
     Forget {
@@ -135,7 +139,7 @@ fn begin(image: &Image, mut status: ImageStatus, why: &str, world: &World) -> Pl
 
 fn start(reference: &str, number: u64, world: &World) -> Do<Step> {
     let reference = reference.to_owned();
-    Do::Outside(Step::Start { reference, number, commit: world.head.clone() })
+    Do::Outside(Step::Start { reference, number, commit: world.head.clone(), login: world.login.clone() })
 }
 
 fn report(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use api::foreign::{find, kpack::Image};
 use kit::testing::{self, Broken, Gate, Scenario};
 use kit::{Name, Next, Room as _};
-use ports::build::{Builds, Error, Fake, Limits, Order, Progress, Stage};
+use ports::build::{Builds, Error, Fake, Limits, Login, Order, Progress, Stage};
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
@@ -63,7 +63,7 @@ fn told(image: &Image, world: &World) -> String {
 
 /// The name of the first build of this source.
 fn first(source: &Value, head: Option<&str>, annotation: Option<&str>) -> String {
-    let world = World { build: None, head: head.map(str::to_owned) };
+    let world = World { build: None, head: head.map(str::to_owned), login: None };
     let plan = plan(&image(source, None, annotation), &world).expect("a plan");
     plan.status.latest_build_ref.expect("a build begins")
 }
@@ -87,7 +87,7 @@ fn an_archive_is_built_once_for_each_wish() {
     let last = first(&source, None, None);
     let other = first(&blob("https://example.com/2"), None, None).replace("-build-1-", "-build-2-");
     let asked = first(&source, None, Some("again")).replace("-build-1-", "-build-2-");
-    let world = |build: Option<Progress>| World { build, head: None };
+    let world = |build: Option<Progress>| World { build, ..World::default() };
     let table = [
         (
             image(&source, None, None),
@@ -161,7 +161,7 @@ fn a_branch_is_built_again_when_it_moves() {
         )
     };
     let told = |last: &str, build: Option<Progress>, head: Option<&str>| {
-        told(&image(&source, Some(last), None), &World { build, head: head.map(str::to_owned) })
+        told(&image(&source, Some(last), None), &World { build, head: head.map(str::to_owned), login: None })
     };
     assert_eq!(told(&last, Some(done(Some(ONE))), Some(ONE)), built(ONE));
     assert_eq!(told(&last, Some(done(Some(ONE))), Some(TWO)), moved(&last, "2"));
@@ -243,8 +243,14 @@ impl Builds for Gated {
         self.gate.write("forget a build", self.fake.forget(id)).await.map_err(broken)?
     }
 
-    async fn head(&self, url: &str, revision: &str, user: Option<u32>) -> Result<Option<String>, Error> {
-        self.gate.read("ask a branch", self.fake.head(url, revision, user)).await.map_err(broken)?
+    async fn head(
+        &self,
+        url: &str,
+        revision: &str,
+        user: Option<u32>,
+        login: Option<&Login>,
+    ) -> Result<Option<String>, Error> {
+        self.gate.read("ask a branch", self.fake.head(url, revision, user, login)).await.map_err(broken)?
     }
 
     async fn clear(&self, namespace: &str, name: &str) -> Result<(), Error> {
@@ -310,8 +316,12 @@ async fn an_order_says_what_the_spec_says_and_a_build_wakes_its_image() {
     image.spec.source.sub_path = Some("web".into());
     let value = json!({ "env": [{ "name": "A", "value": "$(x)" }, { "name": "B" }] });
     image.spec.build = Some(serde_json::from_value(value).expect("a build"));
-    let step =
-        super::plan::Step::Start { reference: "shop-build-1-a".into(), number: 1, commit: Some(ONE.into()) };
+    let step = super::plan::Step::Start {
+        reference: "shop-build-1-a".into(),
+        number: 1,
+        commit: Some(ONE.into()),
+        login: None,
+    };
     room.act(&image, &step).await.expect("it starts");
     let order = fake.order("team.u.shop-build-1-a").expect("it was ordered");
     let revision =
@@ -322,4 +332,47 @@ async fn an_order_says_what_the_spec_says_and_a_build_wakes_its_image() {
         [("A".into(), "$(x)".into()), ("B".into(), String::new())]
     );
     assert_eq!(rings.recv().await.expect("it rings"), Name::new("team", "shop"));
+}
+
+#[tokio::test]
+async fn a_private_repository_is_asked_with_what_its_namespace_has_for_it() {
+    use k8s_openapi::api::core::v1::{Namespace, Secret};
+    use kube::api::{Api, PostParams};
+    let plane = control_plane::ControlPlane::start().await.expect("starts");
+    let client = plane.client();
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    for name in ["team", "other"] {
+        let object = serde_json::from_value(json!({ "metadata": { "name": name } })).expect("a namespace");
+        namespaces.create(&PostParams::default(), &object).await.expect("is created");
+    }
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), "team");
+    let table = [
+        ("all", "https://example.com", "kubernetes.io/basic-auth", "wide"),
+        ("near", "https://example.com/shop.git", "kubernetes.io/basic-auth", "near"),
+        ("far", "https://example.com/shop.git/far", "kubernetes.io/basic-auth", "far"),
+        ("odd", "https://example.com/shop.git", "Opaque", "odd"),
+    ];
+    for (name, host, type_, password) in table {
+        let secret = json!({
+            "metadata": { "name": name, "annotations": { "kpack.io/git": host } }, "type": type_,
+            "stringData": { "username": "ann", "password": password },
+        });
+        let secret = serde_json::from_value(secret).expect("a Secret");
+        secrets.create(&PostParams::default(), &secret).await.expect("is created");
+    }
+    let fake = Arc::new(Fake::default());
+    let url = "https://example.com/shop.git";
+    fake.point(url, "main", ONE);
+    let (username, password) = ("ann".to_owned(), api::secret::Sealed::new("near".to_owned()));
+    fake.lock(url, &Login { prefix: url.into(), username, password });
+    let room = Images::new(Arc::clone(&fake), config());
+    let reader = kit::Reader::direct(client);
+    let mut image = image(&git(), None, None);
+    let world = room.observe(&image, &reader).await.expect("it is seen");
+    assert_eq!(world.head.as_deref(), Some(ONE));
+    let plan = plan(&image, &world).expect("a plan");
+    assert!(!format!("{plan:?}").contains("near\""), "what is planned can be printed: {plan:?}");
+    image.metadata.namespace = Some("other".into());
+    let told = room.observe(&image, &reader).await.expect_err("another namespace has nothing for it");
+    assert!(told.story().contains("authentication failed"), "{}", told.story());
 }

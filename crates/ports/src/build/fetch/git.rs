@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::super::Login;
 use super::without_login;
 
 /// Protocols that git may speak on a tenant's behalf.
@@ -110,8 +111,9 @@ pub(in super::super) fn checked_out(repository: &Path) -> Option<String> {
     Some(head.trim().to_owned()).filter(|commit| is_whole_commit(commit))
 }
 
-/// What git sees: no settings of this machine, no questions, no protocol that is not allowed.
-pub(in super::super) fn environment(files_allowed: bool) -> BTreeMap<String, String> {
+/// What git sees: no settings of this machine, no questions, no protocol that is not allowed; and the login, if it needs
+/// one.
+pub(in super::super) fn environment(files_allowed: bool, login: Option<&Login>) -> BTreeMap<String, String> {
     let protocols = if files_allowed { format!("{PROTOCOLS}:file") } else { PROTOCOLS.to_owned() };
     let ssh = "ssh -o BatchMode=yes -o StrictHostKeyChecking=accept-new";
     [
@@ -125,6 +127,7 @@ pub(in super::super) fn environment(files_allowed: bool) -> BTreeMap<String, Str
     ]
     .into_iter()
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .chain(login.map(Login::environment).unwrap_or_default())
     .collect()
 }
 

@@ -219,5 +219,6 @@ pub(super) fn order(name: &str, source: Source) -> Order {
         env: BTreeMap::new(),
         user: None,
         limits: Limits::default(),
+        login: None,
     }
 }

@@ -3,6 +3,7 @@
 mod apps;
 mod bench;
 mod bounds;
+mod private;
 mod sources;
 
 use super::contract::{self, Case};

@@ -10,7 +10,7 @@ use super::super::{Builds as _, Error, Order, Progress, Source};
 use super::bench::{Bench, order};
 
 /// Runs git where a test keeps its repository; what it printed.
-fn git(repository: &Path, arguments: &[&str]) -> String {
+pub(super) fn git(repository: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git")
         .args(["-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "init.defaultBranch=main"])
         .args(arguments)
@@ -23,7 +23,7 @@ fn git(repository: &Path, arguments: &[&str]) -> String {
 }
 
 /// Commits a page with this text; its commit.
-fn commit(repository: &Path, text: &str) -> String {
+pub(super) fn commit(repository: &Path, text: &str) -> String {
     std::fs::create_dir_all(repository.join("site")).expect("a directory");
     std::fs::write(repository.join("site/index.html"), text).expect("a file");
     git(repository, &["add", "."]);
@@ -67,12 +67,13 @@ async fn a_repository_is_built_at_a_branch_a_tag_or_a_commit() {
         assert_eq!(page, if want == &first { "one" } else { "two" });
     }
     bench.is_clean();
-    assert_eq!(bench.live.head(&url, "main", None).await.expect("it answers"), Some(second));
-    assert_eq!(bench.live.head(&url, "v1", None).await.expect("it answers"), Some(first));
-    assert_eq!(bench.live.head(&url, "none", None).await.expect("it answers"), None);
+    assert_eq!(bench.live.head(&url, "main", None, None).await.expect("it answers"), Some(second));
+    assert_eq!(bench.live.head(&url, "v1", None, None).await.expect("it answers"), Some(first));
+    assert_eq!(bench.live.head(&url, "none", None, None).await.expect("it answers"), None);
     let third = commit(repository.path(), "three");
-    assert_eq!(bench.live.head(&url, "main", None).await.expect("it answers"), Some(third));
-    let gone = bench.live.head("file:///nowhere/at-all", "main", None).await.expect_err("it is not there");
+    assert_eq!(bench.live.head(&url, "main", None, None).await.expect("it answers"), Some(third));
+    let gone =
+        bench.live.head("file:///nowhere/at-all", "main", None, None).await.expect_err("it is not there");
     assert!(matches!(gone, Error::Remote { .. }), "{gone}");
     bench.is_clean();
 }
