@@ -25,7 +25,7 @@ use crate::mcp::extras::Extras;
 use crate::{Agents, Settings};
 
 /// How long anything may take here.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) struct Stage {
     pub(super) plane: ControlPlane,
