@@ -61,6 +61,8 @@ bench: ## Measure; prints the table of docs/benchmarks.md
 	cargo bench --locked --package gateway --bench proxy
 	cargo bench --locked --package terrace --bench apps
 	cargo bench --locked --package terrace --bench services
+	@scripts/ensure kubernetes-mcp-server || echo "agents are measured without a peer beside them"
+	cargo bench --locked --package terrace --bench agents
 
 fuzz: ## Run every fuzz target for a bounded time (SECONDS_EACH=60)
 	@scripts/ensure cc cargo-fuzz

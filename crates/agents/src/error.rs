@@ -2,7 +2,7 @@
 
 use api::services::ManagedServicePhase;
 
-/// Why a tool did not do what was asked. Nothing was written then.
+/// Why a tool did not do what was asked. Nothing was written then, unless it says so.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// An argument cannot be what it says.
@@ -111,6 +111,9 @@ pub enum Error {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// There is no plan, or it was not carried out as a whole.
+    #[error(transparent)]
+    Plan(#[from] crate::plans::Fault),
     /// A mistake of the platform's own.
     #[error("the platform failed: {0}")]
     Internal(String),
@@ -165,6 +168,7 @@ impl Error {
             Self::NeedsPerson { .. } => "NeedsPerson",
             Self::NotAgreed => "NotAgreed",
             Self::BadConfirmation { .. } => "BadConfirmation",
+            Self::Plan(fault) => fault.word(),
             Self::Internal(_) => "Internal",
             Self::Refused(_) => "Refused",
             Self::Unreachable(_) => "Unreachable",

@@ -11,14 +11,16 @@ mod door;
 mod error;
 pub mod git;
 pub mod identity;
+pub mod limits;
 pub mod mcp;
 pub mod plans;
 pub mod rest;
 pub mod server;
 pub mod services;
 pub mod sessions;
+mod there;
 pub mod tool;
 
-pub use door::{LINE, LINE_PROTOCOL};
+pub use door::{LINE, LINE_PROTOCOL, Patience};
 pub use error::Error;
-pub use server::{Agents, Settings};
+pub use server::{Agents, Offers, Settings};

@@ -1,9 +1,12 @@
 //! Terrace: applications, databases, cloud resources and projects as Kubernetes objects, from one binary.
 
 mod apps;
+mod audit;
 mod cli;
 mod completions;
+mod connect;
 mod crds;
+mod credential;
 mod files;
 mod install;
 mod kubeconfig;
@@ -16,6 +19,7 @@ mod postgres;
 mod preview;
 mod say;
 mod services;
+mod session;
 mod token;
 mod up;
 mod uploads;

@@ -4,6 +4,8 @@ mod call;
 mod erased;
 mod question;
 pub mod registry;
+#[cfg(test)]
+mod tests;
 
 use std::future::Future;
 

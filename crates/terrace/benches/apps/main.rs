@@ -3,6 +3,9 @@
 //! The release binary runs on a directory of its own with real processes; this program only asks and reads counters. It
 //! prints; it judges nothing.
 
+#[allow(dead_code, reason = "other measurements use the rest of it")]
+mod figures;
+#[allow(dead_code, reason = "other measurements use the rest of it")]
 mod platform;
 
 use std::error::Error;
@@ -15,6 +18,7 @@ use futures::{StreamExt, stream};
 use kube::api::{Api, ListParams, PostParams};
 use serde_json::json;
 
+use figures::ms;
 use platform::{Counters, Platform};
 
 /// Whatever went wrong, in words for the person at the terminal.
@@ -144,9 +148,4 @@ async fn all_run(apps: &Api<Application>, wanted: usize) -> Outcome<()> {
 
 fn row(what: &str, value: &str) -> Outcome<()> {
     Ok(writeln!(std::io::stdout(), "| {what:<75} | {value:>12} |")?)
-}
-
-fn ms(duration: Duration) -> String {
-    let ms = duration.as_secs_f64() * 1_000.0;
-    if ms < 100.0 { format!("{ms:.1} ms") } else { format!("{ms:.0} ms") }
 }

@@ -36,6 +36,11 @@ pub struct Counters {
 
 impl Platform {
     pub fn start() -> Outcome<Self> {
+        Self::start_with(&[])
+    }
+
+    /// A platform with more options.
+    pub fn start_with(options: &[&str]) -> Outcome<Self> {
         let directory = tempfile::tempdir()?;
         // Programs run as others where the bench is root: they must get through.
         std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o711))?;
@@ -44,6 +49,7 @@ impl Platform {
             .arg(directory.path().join("data"))
             .arg("--shared-dir")
             .arg(directory.path().join("shared"))
+            .args(options)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()?;
@@ -62,6 +68,11 @@ impl Platform {
     /// Its directory.
     pub fn path(&self) -> &Path {
         self.directory.path()
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.process.id()
     }
 
     /// A copy of an example that can be changed.

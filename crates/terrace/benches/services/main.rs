@@ -4,6 +4,9 @@
 //! The release binary runs on a directory of its own with real servers; this program only asks and reads counters. It
 //! prints; it judges nothing.
 
+#[path = "../apps/figures.rs"]
+#[allow(dead_code, reason = "other measurements use the rest of it")]
+mod figures;
 #[path = "../apps/platform.rs"]
 #[allow(dead_code, reason = "other measurements use the rest of it")]
 mod platform;
@@ -11,7 +14,7 @@ mod platform;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
@@ -24,6 +27,7 @@ use kube::api::{Api, DeleteParams, PostParams};
 use serde_json::json;
 use tokio_postgres::NoTls;
 
+use figures::{at, ms, share_kib};
 use platform::Platform;
 
 /// Whatever went wrong, in words for the person at the terminal.
@@ -213,24 +217,6 @@ fn proportional_kib(postmaster: u32) -> u64 {
     }
     let family = parents.remove(&postmaster).unwrap_or_default().into_iter().chain([postmaster]);
     family.map(share_kib).sum()
-}
-
-fn share_kib(pid: u32) -> u64 {
-    let file = PathBuf::from(format!("/proc/{pid}/smaps_rollup"));
-    let text = std::fs::read_to_string(file).unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("Pss:"));
-    line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
-}
-
-/// A value of which so large a part is not greater.
-fn at(times: &mut [Duration], part: f64) -> Duration {
-    times.sort();
-    let place = ((times.len() as f64 * part).ceil() as usize).clamp(1, times.len().max(1));
-    times.get(place - 1).copied().unwrap_or_default()
-}
-
-fn ms(time: Duration) -> String {
-    format!("{:.0} ms", time.as_secs_f64() * 1000.0)
 }
 
 fn row(what: &str, value: &str) -> Outcome<()> {

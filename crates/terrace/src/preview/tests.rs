@@ -1,6 +1,6 @@
 //! Files in, words out.
 
-use kit::{Change, Draft, Drafted, Verb};
+use kit::{Change, Changes, Draft, Drafted, Verb};
 use serde_json::{Value, json};
 
 use super::*;
@@ -21,7 +21,7 @@ fn draft(steps: Vec<Drafted>, refusal: Option<&str>) -> Option<Draft> {
 }
 
 fn preview(new: bool, changes: Changes, draft: Option<Draft>) -> Preview {
-    Preview { object: "Application default/shop".into(), new, changes, draft, error: None }
+    Preview { object: "Application default/shop".into(), new, changes, draft, error: None, found: None }
 }
 
 #[test]

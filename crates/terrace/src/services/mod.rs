@@ -11,7 +11,7 @@ mod stand;
 mod status;
 #[cfg(test)]
 mod tests;
-mod wait;
+pub(crate) mod wait;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -106,6 +106,7 @@ fn refused(error: Error, name: &str) -> anyhow::Result<ExitCode> {
         | Error::BadConfirmation { .. }
         | Error::Internal(_)
         | Error::Refused(_)
+        | Error::Plan(_)
         | Error::Unreachable(_) => return plain(error),
     };
     match error {
