@@ -1,5 +1,6 @@
 //! How a tool is called: who asks, what a person says to it, how far it is, and what is left to a task.
 
+use std::future::Future;
 use std::time::Duration;
 
 use rmcp::model::{
@@ -170,10 +171,16 @@ fn wrong(error: &Error) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(error.to_string())])
 }
 
+/// Does what is no tool, for as long as a call may take.
+pub(super) async fn bounded<T>(work: impl Future<Output = Result<T, ErrorData>>) -> Result<T, ErrorData> {
+    let given_up = |_| Err(ErrorData::internal_error(GIVEN_UP, None));
+    tokio::time::timeout(PATIENCE, work).await.unwrap_or_else(given_up)
+}
+
 /// What went wrong, in the protocol's own form.
 pub(super) fn protocol(error: &Error) -> ErrorData {
-    match error {
-        Error::Internal(_) | Error::Unreachable(_) => ErrorData::internal_error(error.to_string(), None),
-        _ => ErrorData::invalid_params(error.to_string(), None),
+    match matches!(error, Error::Internal(_) | Error::Unreachable(_)) {
+        true => ErrorData::internal_error(error.to_string(), None),
+        false => ErrorData::invalid_params(error.to_string(), None),
     }
 }

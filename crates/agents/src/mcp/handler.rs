@@ -109,7 +109,8 @@ impl ServerHandler for Handler {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.listed().into_iter().find(|tool| tool.name == name)
+        let own = self.agents.tools().iter().find(|tool| tool.name() == name).map(|tool| tool.listed.clone());
+        own.or_else(|| self.agents.extras()?.tools().into_iter().find(|tool| tool.name == name))
     }
 
     async fn call_tool(

@@ -47,7 +47,7 @@ impl Handler {
         uri: &str,
         context: &RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let watch = self.watch_of(caller, &[uri.to_owned()], context).await?;
+        let watch = calls::bounded(self.watch_of(caller, &[uri.to_owned()], context)).await?;
         let (stop, peer) = (CancellationToken::new(), context.peer.clone());
         self.watching.0.lock().insert(uri.to_owned(), stop.clone().drop_guard());
         tokio::spawn(async move {
@@ -74,7 +74,7 @@ impl Handler {
         let request = context.request_context();
         let caller = self.caller(request)?;
         let uris = context.accepted().resource_subscriptions.clone().unwrap_or_default();
-        let watch = self.watch_of(&caller, &uris, request).await;
+        let watch = calls::bounded(self.watch_of(&caller, &uris, request)).await;
         let subject = uris.join(" ");
         let watch = self.noted(&caller, ("subscriptions/listen", &subject), request, watch).await?;
         let watching = watch.run(|uri| {

@@ -16,6 +16,9 @@ use tokio::process::Command;
 use fixtures::Fixtures;
 use stage::Stage;
 
+/// Scenarios that check nothing here: the suite itself skips what the extension leaves optional.
+const EMPTY: [&str; 1] = ["tasks-status-notifications"];
+
 /// What is run: the sets that the suite froze for the two newest versions (they hold the extension for tasks, too), and
 /// all that applies to the version before.
 ///
@@ -32,15 +35,16 @@ async fn the_official_suite_passes_in_every_version() {
     let stage = Stage::open(Arc::new(Fixtures)).await;
     for run in RUNS {
         let results = tempfile::tempdir().expect("a directory");
-        let output = suite(&stage, run, results.path()).await;
+        let (ended_well, output) = suite(&stage, run, results.path()).await;
         let (passed, failed) = judged(results.path());
         println!("{}: {passed} checks passed\n{}", run.join(" "), summary(&output));
         assert!(failed.is_empty(), "{}: failed:\n{}", run.join(" "), failed.join("\n"));
-        assert!(passed > 0, "{}: nothing was checked:\n{output}", run.join(" "));
+        assert!(ended_well && output.contains("=== SUMMARY ==="), "{}: {output}", run.join(" "));
     }
 }
 
-async fn suite(stage: &Stage, run: &[&str], results: &Path) -> String {
+/// Whether the suite ended well, and what it said.
+async fn suite(stage: &Stage, run: &[&str], results: &Path) -> (bool, String) {
     let bin = cache().join("conformance/node_modules/.bin");
     let path = std::env::var("PATH").unwrap_or_default();
     let output = Command::new(bin.join("conformance"))
@@ -53,7 +57,7 @@ async fn suite(stage: &Stage, run: &[&str], results: &Path) -> String {
         .await
         .expect("the suite runs: `scripts/ensure conformance` installs it");
     let text = [output.stdout, output.stderr].concat();
-    String::from_utf8_lossy(&text).into_owned()
+    (output.status.success(), String::from_utf8_lossy(&text).into_owned())
 }
 
 /// How many checks passed, and what the others say.
@@ -62,10 +66,14 @@ fn judged(results: &Path) -> (usize, Vec<String>) {
     for scenario in std::fs::read_dir(results).expect("results").flatten() {
         let text = std::fs::read(scenario.path().join("checks.json")).expect("checks");
         let checks: Vec<Value> = serde_json::from_slice(&text).expect("a list");
+        let name = scenario.file_name().to_string_lossy().into_owned();
+        let checked = checks.iter().any(|check| check["status"] == "SUCCESS");
+        if !checked && !EMPTY.iter().any(|empty| name.contains(empty)) {
+            failed.push(format!("{name}: nothing was checked"));
+        }
         for check in checks {
             match check["status"].as_str() {
                 Some("FAILURE" | "WARNING") => {
-                    let name = scenario.file_name().to_string_lossy().into_owned();
                     let (id, why) = (&check["id"], &check["errorMessage"]);
                     failed.push(format!("{name}: {id}: {why}\n    {}", check["details"]));
                 }

@@ -59,7 +59,7 @@ impl Handler {
         context: &RequestContext<RoleServer>,
     ) -> Result<ReadResourceResult, ErrorData> {
         let caller = self.caller(context)?;
-        let contents = self.contents(&caller, uri).await;
+        let contents = calls::bounded(self.contents(&caller, uri)).await;
         self.noted(&caller, ("resources/read", uri), context, contents).await
     }
 
@@ -110,8 +110,5 @@ pub(super) fn missing(uri: &str) -> ErrorData {
 }
 
 fn told(uri: &str, error: &Error) -> ErrorData {
-    match error {
-        Error::Denied { .. } => missing(uri),
-        _ => calls::protocol(error),
-    }
+    if matches!(error, Error::Denied { .. }) { missing(uri) } else { calls::protocol(error) }
 }

@@ -1,5 +1,6 @@
 //! The protocol, spoken to the server's own door on a control plane in memory.
 
+mod line;
 mod prompts;
 mod resources;
 mod stage;

@@ -16,6 +16,7 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Map, Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufStream};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -25,7 +26,7 @@ use crate::server::Offers;
 use crate::{Agents, Settings};
 
 /// How long anything may take here.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) struct Stage {
     pub(super) plane: ControlPlane,
@@ -201,6 +202,27 @@ impl Visitor<'_> {
         self.send(Method::GET, &headers, &Value::Null).await
     }
 
+    /// A connection that carries messages, one on each line.
+    pub(super) async fn line(&self) -> BufStream<TcpStream> {
+        let stream = TcpStream::connect(self.stage.address).await.expect("the server listens");
+        let mut stream = BufStream::new(stream);
+        let head = format!(
+            "POST {} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\nconnection: upgrade\r\nupgrade: {}\r\n\r\n",
+            crate::LINE,
+            self.stage.address,
+            self.token,
+            crate::LINE_PROTOCOL,
+        );
+        stream.write_all(head.as_bytes()).await.expect("is written");
+        stream.flush().await.expect("is written");
+        let mut line = String::new();
+        while line != "\r\n" {
+            line.clear();
+            stream.read_line(&mut line).await.expect("a line");
+        }
+        stream
+    }
+
     /// Takes the token away.
     pub(super) async fn revoke(&self) {
         let secrets: Api<Secret> = Api::namespaced(self.stage.plane.client(), NAMESPACE);
@@ -257,7 +279,7 @@ async fn answer(response: Response<Incoming>) -> Value {
     let text = String::from_utf8_lossy(&bytes);
     let lines = text.lines().map(|line| line.strip_prefix("data:").unwrap_or(line).trim());
     let messages = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let last = messages.filter(|message| message.get("id").is_some()).last();
+    let last = messages.rev().find(|message| message.get("id").is_some());
     let last = last.unwrap_or_else(|| panic!("no answer in {text:?} {headers:?}"));
     if last["error"].is_null() { last["result"].clone() } else { last["error"].clone() }
 }

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::stage::{Stage, Visitor};
+use super::stage::{PATIENCE, Stage, Visitor};
 use crate::Error;
 use crate::identity::Role;
 use crate::mcp::extras::{Desk, Extras, ready};
@@ -76,12 +76,15 @@ impl Extras for Long {
 
 /// Looks again and again until a task is over.
 async fn over(visitor: &Visitor<'_>, id: &Value) -> Value {
-    loop {
-        let task = visitor.ask("tasks/get", json!({ "taskId": id })).await;
-        if task["status"] != "working" {
-            return task;
+    let looking = async {
+        loop {
+            let task = visitor.ask("tasks/get", json!({ "taskId": id })).await;
+            if task["status"] != "working" {
+                return task;
+            }
         }
-    }
+    };
+    tokio::time::timeout(PATIENCE, looking).await.expect("it ends")
 }
 
 async fn begun(visitor: &Visitor<'_>, session: &str, name: &str) -> Value {

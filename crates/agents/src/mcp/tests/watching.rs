@@ -1,6 +1,6 @@
 //! Subscriptions, in both eras.
 
-use http::StatusCode;
+use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::stage::{Messages, Stage};
@@ -87,13 +87,14 @@ async fn a_token_watches_a_bounded_number() {
     let (_, namespace) = ann.session().await;
     stage.app(&namespace, "shop").await;
     let uri = format!("iaf://app/{namespace}/shop");
-    let mut open = Vec::new();
-    for _ in 0..64 {
+    let (visit, mut open) = (ann.visit().await, Vec::new());
+    ann.within(&visit, "resources/subscribe", json!({ "uri": uri })).await;
+    for _ in 0..63 {
         let mut stream = Messages::of(ann.open("subscriptions/listen", wanted(&uri)).await);
         assert!(stream.next().await.is_some_and(|told| told["method"].is_string()));
         open.push(stream);
     }
-    // Each of them has taken its place when the last one tells of a change.
+    // Each of them has taken its place when it tells of a change.
     stage.say(&namespace, "shop", "Running").await;
     for stream in &mut open {
         assert!(stream.next().await.is_some_and(|told| told["method"] == "notifications/resources/updated"));
@@ -103,4 +104,16 @@ async fn a_token_watches_a_bounded_number() {
         refused["message"].as_str().is_some_and(|words| words.contains("as much as it may")),
         "{refused}"
     );
+    let headers = [("mcp-session-id", visit.as_str()), ("mcp-protocol-version", "2025-11-25")];
+    ann.send(Method::DELETE, &headers, &Value::Null).await;
+    // A session that was ended gives its place back, after a moment.
+    for phase in ["Failed", "Running"].iter().cycle().take(200) {
+        let mut stream = Messages::of(ann.open("subscriptions/listen", wanted(&uri)).await);
+        stream.next().await.expect("an acknowledgement");
+        stage.say(&namespace, "shop", phase).await;
+        if stream.next().await.expect("a message")["method"] == "notifications/resources/updated" {
+            return;
+        }
+    }
+    panic!("the ended session still has its place");
 }
