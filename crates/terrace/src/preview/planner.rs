@@ -50,7 +50,8 @@ impl Planner {
         for manifest in &wish.manifests {
             let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
             let object = format!("{}/{}", word(&manifest["kind"]), word(&manifest["metadata"]["name"]));
-            planned.push(written(object, asked.preview(manifest.clone(), &wish.namespace).await));
+            let preview = asked.preview(manifest.clone(), &wish.namespace).await;
+            planned.push(written(object, preview, &wish.namespace));
         }
         if wish.deletes.is_empty() {
             return planned;
@@ -86,7 +87,7 @@ impl plans::Planner for Planner {
 }
 
 /// What would become of something that is to be there.
-fn written(object: String, preview: Preview) -> Planned {
+fn written(object: String, preview: Preview, namespace: &str) -> Planned {
     let action = match (preview.new, preview.changes.is_empty()) {
         (true, _) => Action::Create,
         (false, false) => Action::Update,
@@ -96,7 +97,8 @@ fn written(object: String, preview: Preview) -> Planned {
         return failed(object, Action::None, error);
     }
     // What a controller does about an object that stays as it is, it does without the plan.
-    let refusal = preview.refusal().filter(|_| action != Action::None).map(str::to_owned);
+    let refusal = preview.refusal().filter(|_| action != Action::None);
+    let refusal = refusal.map(|words| discreet(words, namespace));
     let steps = preview.draft.filter(|_| action != Action::None).map(steps).unwrap_or_default();
     let changes =
         preview.changes.into_iter().map(|kit::Change { path, from, to }| Change { path, from, to }).collect();
@@ -175,6 +177,18 @@ fn step(Drafted { verb, words, changes: _ }: Drafted) -> Step {
         Verb::Act => DESTROYING.iter().any(|word| words.starts_with(word)),
     };
     Step { words, destroys }
+}
+
+/// What a room said, without the names of what lies in other namespaces: rooms see all of them, and callers do not.
+fn discreet(words: &str, namespace: &str) -> String {
+    let mut kind = false;
+    let told = words.split(' ').map(|word| {
+        let place = word.trim_end_matches([',', ';', ':', '.', ')']);
+        let foreign = kind && place.split_once('/').is_some_and(|(before, _)| before != namespace);
+        kind = word.starts_with(|letter: char| letter.is_ascii_uppercase());
+        if foreign { format!("in another namespace{}", &word[place.len()..]) } else { word.to_owned() }
+    });
+    told.collect::<Vec<_>>().join(" ")
 }
 
 fn failed(object: String, action: Action, error: &str) -> Planned {

@@ -210,6 +210,24 @@ async fn nothing_is_taken_from_others_and_their_name_is_told() {
     assert_eq!(stage.plan(SHOP, &[]).await["objects"][0]["action"], "none", "the same value is no conflict");
 }
 
+#[tokio::test]
+async fn what_lies_in_other_sessions_stays_unnamed() {
+    let stage = Stage::start().await;
+    let shop = |host: &str| {
+        let metadata = json!({ "name": "shop" });
+        let spec = json!({ "image": "nginx:1", "host": host });
+        json!({ "apiVersion": "iaf.io/v1alpha1", "kind": "Application", "metadata": metadata, "spec": spec })
+    };
+    let elsewhere: Api<Application> = Api::namespaced(stage.client.clone(), "default");
+    let held = serde_json::from_value(shop("held.localhost")).expect("an application");
+    elsewhere.create(&PostParams::default(), &held).await.expect("is created");
+    let planned = stage.plan(&shop("held.localhost").to_string(), &[]).await;
+    let told = error(&planned, 0);
+    assert!(told.contains("is held by Application in another namespace;"), "{planned}");
+    let own = "host h is held by Application iaf-1/shop; choose another (iaf.io/v1alpha1)";
+    assert_eq!(discreet(own, "iaf-1"), own);
+}
+
 #[test]
 fn what_destroys_data_is_known_by_its_words() {
     let table = [
