@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use agents::plans::{self, Action, Change, Named, Planned, Step, Target, Wish};
 use anyhow::bail;
+use api::conditions::READY;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use kit::{AnyRoom, Draft, Drafted, Reader, Tools, Verb};
@@ -135,7 +136,9 @@ async fn farewell(
     let now = jiff::Timestamp::now();
     live.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(now));
     let draft = asked.draft(resource, serde_json::to_value(&live)?).await?;
-    let steps = draft.map(steps).unwrap_or_default();
+    let says = draft.as_ref().and_then(said);
+    let mut steps = draft.map(steps).unwrap_or_default();
+    steps.extend(says.map(|words| Step { words: discreet(&words, namespace), destroys: false }));
     Ok(Planned {
         object,
         action: Action::Delete,
@@ -164,6 +167,13 @@ fn kind<'a>(kinds: &'a [ApiResource], named: &str) -> anyhow::Result<&'a ApiReso
             bail!("{named} may be any of {}; name one of these", names.join(", "))
         }
     }
+}
+
+/// What an object would say of itself while it goes: that it waits for others, mostly.
+fn said(draft: &Draft) -> Option<String> {
+    let path = format!("conditions[{READY}].message");
+    let message = draft.status.iter().find(|change| change.path == path)?.to.as_ref()?.as_str()?;
+    Some(format!("it would say: {message}"))
 }
 
 fn steps(draft: Draft) -> Vec<Step> {

@@ -173,6 +173,18 @@ async fn a_plan_deletes_after_a_person_has_agreed() {
 }
 
 #[tokio::test]
+async fn a_deletion_that_would_wait_says_for_whom() {
+    let stage = Stage::start().await;
+    let env = "  env: [{name: PGHOST, secretKeyRef: {name: db-app, key: host}}]\n";
+    let bound = SHOP.replace("  port: 3000\n", &format!("  port: 3000\n{env}"));
+    let planned = stage.plan(&bound, &[]).await;
+    stage.apply(&planned, None).await.expect("is carried out");
+    let planned = stage.plan("", &["ManagedService/db"]).await;
+    let steps = planned["objects"][0]["steps"].to_string();
+    assert!(steps.contains("it would say: ") && steps.contains("shop"), "{planned}");
+}
+
+#[tokio::test]
 async fn what_cannot_be_is_told_before_anything_is_written() {
     let stage = Stage::start().await;
     let named =
