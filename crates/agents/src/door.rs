@@ -15,6 +15,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use jiff::Timestamp;
 use rmcp::ServiceExt as _;
+use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Map;
@@ -22,8 +23,9 @@ use tokio::net::TcpListener;
 use tower::ServiceExt;
 
 use crate::audit::{self, Outcome, Record};
+use crate::git::page;
 use crate::identity::Presented;
-use crate::mcp::{Handler, Holder};
+use crate::mcp::{Handler, Holder, Visits, origins};
 use crate::server::Agents;
 
 type Body = UnsyncBoxBody<Bytes, Infallible>;
@@ -63,6 +65,7 @@ pub(crate) async fn serve(agents: Agents, listener: TcpListener) {
 
 struct Door {
     agents: Agents,
+    visits: Visits,
     protocol: Protocol,
 }
 
@@ -71,14 +74,15 @@ impl Door {
         let config = StreamableHttpServerConfig::default()
             .with_max_request_body_bytes(REQUEST_MAX)
             .with_cancellation_token(agents.stop().child_token())
+            .with_allowed_origins(origins(&agents.settings().address))
             .enforce_origin_validation();
-        let handler = agents.clone();
+        let (handler, visits) = (agents.clone(), Visits::new());
         let protocol = StreamableHttpService::new(
             move || Ok(Handler::new(handler.clone(), Holder::Request)),
-            Arc::new(LocalSessionManager::default()),
+            visits.sessions(),
             config,
         );
-        Self { agents, protocol }
+        Self { agents, visits, protocol }
     }
 
     async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
@@ -86,14 +90,22 @@ impl Door {
             "/health" => text(StatusCode::OK, "ok\n"),
             "/mcp" => self.protocol(request).await,
             LINE => self.line(request).await,
+            path if path.starts_with(page::PATH) => {
+                page::answer(&self.agents, request).await.map(BodyExt::boxed_unsync)
+            }
             _ => text(StatusCode::NOT_FOUND, "there is no such page\n"),
         }
     }
 
     async fn protocol(&self, mut request: Request<Incoming>) -> Response<Body> {
         let Some(presented) = self.admitted(&request).await else { return unauthorized() };
+        let fingerprint = presented.fingerprint();
+        if !self.visits.admit(request.headers(), &fingerprint) {
+            return text(StatusCode::NOT_FOUND, "Not Found: Session not found");
+        }
         request.extensions_mut().insert(presented);
         let response = self.protocol.clone().oneshot(request).await.unwrap_or_else(|never| match never {});
+        self.visits.note(response.headers(), &fingerprint).await;
         response.map(|body| body.boxed_unsync())
     }
 
@@ -110,7 +122,8 @@ impl Door {
             let Ok(upgraded) = upgrade.await else { return };
             let handler = Handler::new(agents, Holder::Line(presented));
             let (reader, writer) = tokio::io::split(TokioIo::new(upgraded));
-            if let Ok(running) = handler.serve_with_ct((reader, writer), stop).await {
+            let line = AsyncRwTransport::new_server(reader, writer).with_max_line_length(REQUEST_MAX);
+            if let Ok(running) = handler.serve_with_ct(line, stop).await {
                 let _ = running.waiting().await;
             }
         });

@@ -17,6 +17,7 @@ pub mod rest;
 pub mod server;
 pub mod services;
 pub mod sessions;
+mod there;
 pub mod tool;
 
 pub use door::{LINE, LINE_PROTOCOL};

@@ -5,19 +5,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kube::Client;
+use kube::{Client, ResourceExt};
 use serde_json::{Map, Value};
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::Error;
 use crate::audit::{self, Outcome, Record, Trail};
 use crate::door;
+use crate::git::Entries;
 use crate::identity::{Book, Caller, Presented, rights};
-use crate::mcp::Seals;
+use crate::mcp::extras::Extras;
+use crate::mcp::{Seals, Tasks, Watchers};
 use crate::plans;
-use crate::sessions;
-use crate::tool::{Answered, Call, Erased, Progress, Stop, registry};
+use crate::sessions::unregister::Unregister;
+use crate::sessions::{self, sweep};
+use crate::tool::{Answered, Call, Erased, Progress, Stop, Tool as _, registry};
 
 /// What a server is told when it is opened.
 #[derive(Clone)]
@@ -55,7 +59,14 @@ struct Inner {
     trail: Trail,
     seals: Seals,
     plans: plans::Memory,
+    tasks: Tasks,
+    watchers: Watchers,
+    extras: Option<Arc<dyn Extras>>,
     tools: Vec<Erased>,
+    /// Wakes whoever looks after sessions.
+    bell: Arc<Notify>,
+    /// Pages where a secret is waited for.
+    entries: Entries,
     stop: CancellationToken,
 }
 
@@ -75,12 +86,39 @@ pub struct Asked {
 impl Agents {
     /// Opens the server: its rights, its tokens and its trail. `client` may speak for others.
     pub async fn open(client: Client, settings: Settings, stop: CancellationToken) -> Result<Self, Error> {
+        Self::open_with(client, settings, stop, None).await
+    }
+
+    /// Opens the server with what a test adds to it.
+    pub async fn open_with(
+        client: Client,
+        settings: Settings,
+        stop: CancellationToken,
+        extras: Option<Arc<dyn Extras>>,
+    ) -> Result<Self, Error> {
         rights::install(&client).await?;
         let trail = Trail::open(&settings.audit)
             .map_err(|error| Error::Internal(format!("the audit trail cannot be opened: {error}")))?;
         let tokens = Book::follow(client.clone(), stop.clone());
-        let (seals, plans, tools) = (Seals::new(), plans::Memory::default(), registry::all());
-        let inner = Inner { client, settings, tokens, trail, seals, plans, tools, stop };
+        let bell = Arc::new(Notify::new());
+        tokio::spawn(sweep::run(client.clone(), bell.clone(), stop.clone()));
+        let mut tools = registry::all();
+        tools.extend(extras.iter().flat_map(|extras| extras.registered()));
+        let inner = Inner {
+            client,
+            settings,
+            tokens,
+            trail,
+            seals: Seals::new(),
+            plans: plans::Memory::default(),
+            tasks: Tasks::default(),
+            watchers: Watchers::default(),
+            extras,
+            tools,
+            bell,
+            entries: Entries::default(),
+            stop,
+        };
         Ok(Self(Arc::new(inner)))
     }
 
@@ -117,6 +155,31 @@ impl Agents {
     /// The plans that were made.
     pub(crate) fn plans(&self) -> &plans::Memory {
         &self.0.plans
+    }
+
+    /// Has sessions looked after now.
+    pub(crate) fn sweep(&self) {
+        self.0.bell.notify_one();
+    }
+
+    /// Pages where a secret is waited for.
+    pub(crate) fn entries(&self) -> &Entries {
+        &self.0.entries
+    }
+
+    /// Work that outlasts its call.
+    pub(crate) fn tasks(&self) -> &Tasks {
+        &self.0.tasks
+    }
+
+    /// How much each token watches.
+    pub(crate) fn watchers(&self) -> &Watchers {
+        &self.0.watchers
+    }
+
+    /// What a test has added.
+    pub(crate) fn extras(&self) -> Option<&dyn Extras> {
+        self.0.extras.as_deref()
     }
 
     /// When the server stops.
@@ -156,7 +219,11 @@ impl Agents {
             let Some(Value::String(session)) = named else {
                 return Err(Error::invalid("session_id", "it is missing; `register` answers with one").into());
             };
-            call.namespace = sessions::resolve(&self.0.client, caller, &session).await?;
+            call.namespace = match tool.name() {
+                // It tells how far one is that has ended.
+                Unregister::NAME => sessions::find(&self.0.client, caller, &session).await?.name_any(),
+                _ => sessions::resolve(&self.0.client, caller, &session).await?,
+            };
             call.session = session;
         }
         tool.run(&call, arguments).await

@@ -4,6 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use api::conditions::Standing as _;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use kube::core::ApiResource;
@@ -15,13 +16,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::address::{Name, Object};
 use crate::caches::Caches;
+use crate::census::{self, Stand};
 use crate::draft::{Draft, draft};
 use crate::fault::{Fault, Retry};
 use crate::metrics::{Metrics, RoomMetrics};
 use crate::queue::{Queue, Verdict};
 use crate::reader::Reader;
 use crate::room::{Room, Wake};
-use crate::run::{Outcome, reconcile};
+use crate::run::{Outcome, reconcile, status};
 use crate::shelf::Shelf;
 use crate::time::{Clock, Dice};
 use crate::tools::Tools;
@@ -165,6 +167,8 @@ async fn open<R: Room>(room: Arc<R>, floor: Floor) {
     let Some(caches) = tools.reader().caches().cloned() else { return };
     let queue = Arc::new(Queue::new(tools.reader().dice().clone()));
     let shelf = caches.shelf::<R::Kind>();
+    let counted = shelf.clone();
+    metrics.census(move || counted.list(None).iter().filter_map(|object| standing::<R>(object)).collect());
     listen(&*room, &caches, &shelf, &queue, &stop);
     tokio::select! { _ = shelf.settled() => {}, () = stop.cancelled() => return }
     shelf.names().into_iter().for_each(|name| queue.wake(name));
@@ -186,6 +190,11 @@ async fn open<R: Room>(room: Arc<R>, floor: Floor) {
     }
     let rest = async { while passes.join_next().await.is_some() {} };
     let _ = tokio::time::timeout(LAST_ORDERS, rest).await;
+}
+
+/// What an object says of itself; `None` for kinds that speak in other words than ours.
+fn standing<R: Room>(object: &R::Kind) -> Option<Stand> {
+    status::<R>(object).conditions_mut().map(|conditions| census::stand(conditions))
 }
 
 /// Whatever may wake an object of this kind does so from now on.

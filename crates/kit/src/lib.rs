@@ -5,6 +5,7 @@
 
 mod address;
 mod caches;
+mod census;
 mod change;
 mod draft;
 mod events;

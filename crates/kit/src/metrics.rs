@@ -10,6 +10,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::census::{Census, Stand};
 use crate::fault::{Fault, Retry};
 use crate::run::Outcome;
 
@@ -27,6 +28,7 @@ pub struct Metrics {
     errors: Family<Errors, Counter>,
     depth: Family<Of, Gauge>,
     writes: Family<Of, Counter>,
+    census: Census,
 }
 
 /// The metrics of one room. Clones count together; counting takes no lock.
@@ -41,6 +43,8 @@ pub struct RoomMetrics {
     slowly: Counter,
     depth: Gauge,
     writes: Counter,
+    room: &'static str,
+    census: Census,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -95,7 +99,9 @@ impl Metrics {
         registry.register("errors", "Passes that failed, by when they are tried again", errors.clone());
         registry.register("queue_depth", "Objects that wait for a pass", depth.clone());
         registry.register("writes", "Write requests to the API server", writes.clone());
-        Self { registry, passes, seconds, errors, depth, writes }
+        let census = Census::default();
+        registry.register_collector(Box::new(census.clone()));
+        Self { registry, passes, seconds, errors, depth, writes, census }
     }
 
     /// The handle of one room. All its numbers are there from now on, as zeros.
@@ -113,6 +119,8 @@ impl Metrics {
             slowly: errors(Class::slowly),
             depth: self.depth.get_or_create_owned(&of),
             writes: self.writes.get_or_create_owned(&of),
+            room,
+            census: self.census.clone(),
         }
     }
 
@@ -146,6 +154,11 @@ impl RoomMetrics {
     /// So many objects wait for a pass now.
     pub fn depth(&self, waiting: usize) {
         self.depth.set(i64::try_from(waiting).unwrap_or(i64::MAX));
+    }
+
+    /// How the room's objects stand is told from now on, to whoever asks.
+    pub(crate) fn census(&self, count: impl Fn() -> Vec<Stand> + Send + Sync + 'static) {
+        self.census.include(self.room, count);
     }
 
     /// A write request was sent.
@@ -194,6 +207,25 @@ mod tests {
         for line in lines {
             assert!(text.lines().any(|told| told == line), "no `{line}` in\n{text}");
         }
+    }
+
+    #[test]
+    fn objects_are_counted_by_what_they_say_when_somebody_asks() {
+        let metrics = Metrics::new();
+        let all = std::sync::Arc::new(parking_lot::Mutex::new(Vec::new()));
+        let seen = all.clone();
+        metrics.room("toy").census(move || seen.lock().clone());
+        assert!(!metrics.encode().contains("terrace_objects{"), "there is none");
+        let says = |ready: &str, reason: &str| (ready.to_owned(), reason.to_owned());
+        *all.lock() = vec![says("True", "Running"), says("False", "DiskFull"), says("True", "Running")];
+        let text = metrics.encode();
+        assert!(text.contains("terrace_objects{room=\"toy\",ready=\"True\",reason=\"Running\"} 2"), "{text}");
+        assert!(
+            text.contains("terrace_objects{room=\"toy\",ready=\"False\",reason=\"DiskFull\"} 1"),
+            "{text}"
+        );
+        all.lock().remove(1);
+        assert!(!metrics.encode().contains("DiskFull"), "what no object says any more is not told");
     }
 
     #[test]

@@ -6,7 +6,10 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::apps::{delete, deploy, list, logs, rollback};
-use crate::{completions, crds, files, kubeconfig, mcp, place, postgres, preview, say, services, token, up};
+use crate::{
+    completions, connect, crds, credential, files, kubeconfig, mcp, place, postgres, preview, say, services,
+    session, token, up,
+};
 
 /// Applications, databases, cloud resources and projects as Kubernetes objects, from one binary.
 #[derive(Parser)]
@@ -79,6 +82,21 @@ enum Command {
     /// Tokens for agents and scripts: make one, list them, revoke one
     #[command(subcommand)]
     Token(token::What),
+    /// Sessions of agents: list them, delete one with everything in it
+    #[command(subcommand)]
+    Session(session::What),
+    /// Credentials for private git repositories: add one, list them, delete one
+    #[command(subcommand)]
+    Credential(credential::What),
+    /// Print how a client of the Model Context Protocol is told about this platform
+    #[command(after_help = "Examples:\n  \
+        terrace connect\n  \
+        terrace connect claude-code\n  \
+        terrace connect cursor --show-token --session laptop\n  \
+        terrace connect vscode -o json\n\n\
+        A token is printed only with --show-token. Over standard input and output none is needed: `terrace mcp` finds\n\
+        its own.")]
+    Connect(connect::Options),
     /// Speak the Model Context Protocol on standard input and output, for clients that start their servers
     #[command(after_help = "Examples:\n  \
         terrace mcp\n  \
@@ -130,6 +148,9 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Delete(what) => return delete::run(&dir()?, &what).await,
         Command::Service(what) => return services::run(&dir()?, what).await,
         Command::Token(what) => return token::run(&dir()?, what).await,
+        Command::Session(what) => return session::run(&dir()?, what).await,
+        Command::Credential(what) => return credential::run(&dir()?, what).await,
+        Command::Connect(options) => return connect::run(&dir()?, &options).await,
         Command::Mcp(options) => return mcp::run(&dir()?, &options).await,
         Command::Plan(options) => return preview::run(&dir()?, &options).await,
         Command::Up(options) => up::run(dir()?, options).await?,

@@ -3,7 +3,9 @@
 mod apps;
 mod cli;
 mod completions;
+mod connect;
 mod crds;
+mod credential;
 mod files;
 mod install;
 mod kubeconfig;
@@ -16,6 +18,7 @@ mod postgres;
 mod preview;
 mod say;
 mod services;
+mod session;
 mod token;
 mod up;
 mod uploads;

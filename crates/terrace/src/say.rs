@@ -39,11 +39,15 @@ pub(crate) fn note(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
+/// Prints a question beside the answer, without an end of line.
+pub(crate) fn ask(question: &str) {
+    let mut err = std::io::stderr().lock();
+    let _ = write!(err, "{question}").and_then(|()| err.flush());
+}
+
 /// Asks a person at the terminal. Whatever is not a clear yes is a no.
 pub(crate) fn agreed(question: &str) -> bool {
-    let mut err = std::io::stderr().lock();
-    let _ = write!(err, "{question} [y/N] ").and_then(|()| err.flush());
-    drop(err);
+    ask(&format!("{question} [y/N] "));
     let mut answer = String::new();
     let read = std::io::stdin().lock().read_line(&mut answer);
     read.is_ok() && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")

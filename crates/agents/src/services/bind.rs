@@ -6,25 +6,31 @@ use api::names::ObjectName;
 use api::services::{ManagedService, ManagedServicePhase, bound_variables};
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Error, TRIES, WRITER, application, message, phase, service};
+use crate::there::{explained, named};
+use crate::tool::{Call, Hints, Stop, Tool};
 
 /// The tool's name.
 pub const NAME: &str = "bind_service";
 
+/// `bind_service`.
+pub struct BindService;
+
 /// What is given to whom.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct Input {
-    /// The service.
+    /// The database
     pub service_name: String,
-    /// The application.
+    /// The app
     pub app_name: String,
 }
 
 /// What the application has then.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     /// That it is bound.
@@ -32,8 +38,28 @@ pub struct Output {
     /// The names of the variables that it gets.
     pub injected_env_vars: Vec<String>,
     /// Whether it had all of them before, so that nothing was written.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub already_bound: bool,
+}
+
+impl Tool for BindService {
+    const NAME: &'static str = NAME;
+    const TITLE: &'static str = "Give a database to an app";
+    const DESCRIPTION: &'static str = "Give an app a database that is Ready: it starts anew with \
+        DATABASE_URL and the PG variables, set by reference and never shown. Next: poll app_status.";
+    const HINTS: Hints = Hints::WRITES;
+    type Input = Input;
+    type Output = Output;
+
+    async fn run(call: &Call<'_>, input: Input) -> Result<Output, Stop> {
+        named("service_name", &input.service_name)?;
+        named("app_name", &input.app_name)?;
+        crate::apps::may(call, "patch").await?;
+        match run(&call.client, &call.namespace, input).await {
+            Ok(output) => Ok(output),
+            Err(error) => Err(explained(&call.client, error).await.into()),
+        }
+    }
 }
 
 /// Adds the six variables to the application, each a reference to the service's Secret, or nothing at all.
@@ -91,7 +117,7 @@ fn bound(app: &Application, service: &str, secret: &ObjectName) -> Result<Option
 
 /// Changes fields of an application's spec, unless somebody else has changed the application since it was read. Says
 /// whether it was done.
-pub(super) async fn write(client: &Client, app: &Application, spec: Value) -> Result<bool, Error> {
+pub(crate) async fn write(client: &Client, app: &Application, spec: Value) -> Result<bool, Error> {
     let namespace = app.metadata.namespace.as_deref().unwrap_or_default();
     let name = app.metadata.name.as_deref().unwrap_or_default();
     let apps: Api<Application> = Api::namespaced(client.clone(), namespace);

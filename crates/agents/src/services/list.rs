@@ -3,22 +3,27 @@
 use api::services::{ManagedService, ManagedServicePhase, ServicePlan, ServiceType};
 use kube::api::{Api, ListParams};
 use kube::{Client, ResourceExt};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Error, phase};
+use crate::tool::{Call, Hints, Stop, Tool};
 
 /// The tool's name.
 pub const NAME: &str = "list_services";
 
+/// `list_services`.
+pub struct ListServices;
+
 /// Nothing needs to be said.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct Input {}
 
 /// All services of a namespace, by name.
 pub type Output = Vec<Listed>;
 
 /// One service.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Listed {
     /// Its name.
@@ -32,6 +37,28 @@ pub struct Listed {
     pub phase: ManagedServicePhase,
     /// The applications that use it.
     pub bound_apps: Vec<String>,
+}
+
+/// All services, as an answer to an agent: those are objects.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Services {
+    /// By name.
+    pub services: Output,
+}
+
+impl Tool for ListServices {
+    const NAME: &'static str = NAME;
+    const TITLE: &'static str = "List databases";
+    const DESCRIPTION: &'static str = "The session's databases, each with its phase and the apps that use \
+        it.";
+    const HINTS: Hints = Hints::READS;
+    type Input = Input;
+    type Output = Services;
+
+    async fn run(call: &Call<'_>, input: Input) -> Result<Services, Stop> {
+        let services = run(&call.client, &call.namespace, input).await?;
+        Ok(Services { services })
+    }
 }
 
 /// Lists the services.

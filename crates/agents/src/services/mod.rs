@@ -18,11 +18,13 @@ use kube::api::{Api, ListParams};
 use kube::{Client, ResourceExt};
 
 pub use crate::Error;
+use crate::identity::rights;
+use crate::tool::Call;
 
 /// How often a write is tried again when somebody else was faster. Each try sees what the other wrote.
-const TRIES: usize = 16;
+pub(crate) const TRIES: usize = 16;
 /// Who writes, in the object's own records.
-const WRITER: &str = "terrace-agents";
+pub(crate) const WRITER: &str = "terrace-agents";
 
 /// The service of a name, or the error that says that there is none.
 async fn service(client: &Client, namespace: &str, name: &str) -> Result<ManagedService, Error> {
@@ -48,6 +50,14 @@ fn phase(service: &ManagedService) -> ManagedServicePhase {
         Some(ManagedServicePhase::Failed) => ManagedServicePhase::Failed,
         _ if service.metadata.deletion_timestamp.is_some() => ManagedServicePhase::Deleting,
         said => said.unwrap_or(ManagedServicePhase::Provisioning),
+    }
+}
+
+/// Refuses whoever may not do this to services, before anything is done or anybody is asked.
+async fn may(call: &Call<'_>, verb: &str) -> Result<(), Error> {
+    match rights::may(&call.client, verb, "managedservices.iaf.io", Some(&call.namespace)).await? {
+        true => Ok(()),
+        false => Err(Error::Denied { what: format!("{verb} services in {}", call.namespace) }),
     }
 }
 

@@ -4,38 +4,43 @@ use api::names::{DatabaseName, Label};
 use api::services::{ManagedService, ManagedServiceSpec, ServicePlan, ServiceType};
 use kube::Client;
 use kube::api::{Api, PostParams};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Error, WRITER};
+use super::{Error, WRITER, may};
+use crate::tool::{Call, Hints, Stop, Tool};
 
 /// The tool's name.
 pub const NAME: &str = "provision_service";
+
+/// `provision_service`.
+pub struct ProvisionService;
 /// Longest name of a service: it becomes that of a Cluster, whose pods and Services append to it.
 const NAME_MAX: usize = 50;
 /// The group and version that databases are served under.
 const DATABASES: &str = "postgresql.cnpg.io/v1";
 
 /// What is asked for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct Input {
-    /// Its name.
+    /// Lower case letters, digits, `-`
     pub name: String,
-    /// What it is: `postgres`.
+    /// postgres
     #[serde(rename = "type")]
     pub type_: String,
-    /// How large it is: `micro`, `small` or `ha`. Default: `micro`.
+    /// micro (default), small or ha
     #[serde(default)]
     pub plan: Option<String>,
-    /// Its major version.
+    /// Major version; default the newest
     #[serde(default)]
     pub version: Option<String>,
-    /// The database to create in it. Default: `app`.
+    /// Its name in SQL; default app
     #[serde(default)]
     pub database: Option<String>,
 }
 
 /// What was begun.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Output {
     /// Its name.
     pub name: String,
@@ -46,6 +51,30 @@ pub struct Output {
     pub plan: ServicePlan,
     /// What comes next.
     pub message: String,
+}
+
+impl Tool for ProvisionService {
+    const NAME: &'static str = NAME;
+    const TITLE: &'static str = "Make a database";
+    const DESCRIPTION: &'static str = "Ask for a database. Next: poll service_status every 10 s until its \
+        phase is Ready, then bind_service. Plan ha is for production; micro is the smallest. Never run a \
+        database as an app.";
+    const HINTS: Hints = Hints::ADDS;
+    type Input = Input;
+    type Output = Output;
+
+    async fn run(call: &Call<'_>, input: Input) -> Result<Output, Stop> {
+        may(call, "create").await?;
+        let known = &call.agents.settings().postgres_versions;
+        if let Some(version) = given(input.version.as_deref()).filter(|_| !known.is_empty()) {
+            let major = self::version(version)?;
+            if !known.contains(&major) {
+                let why = format!("{version:?} is not here; there are: {}", known.join(", "));
+                return Err(Error::invalid("version", why).into());
+            }
+        }
+        Ok(run(&call.client, &call.namespace, input).await?)
+    }
 }
 
 /// Creates the service. It is not there yet when this returns.

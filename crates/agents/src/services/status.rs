@@ -3,22 +3,28 @@
 use api::connection::BOUND_VARIABLES;
 use api::services::{ManagedServicePhase, ServicePlan, ServiceType};
 use kube::Client;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Error, message, phase, service};
+use crate::there::{explained, named};
+use crate::tool::{Call, Hints, Stop, Tool};
 
 /// The tool's name.
 pub const NAME: &str = "service_status";
 
+/// `service_status`.
+pub struct ServiceStatus;
+
 /// Which service.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct Input {
-    /// Its name.
+    /// The database
     pub name: String,
 }
 
 /// How far it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     /// Its name.
@@ -35,6 +41,24 @@ pub struct Output {
     /// The names of the variables that an application gets, once the service is ready. Never their values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connection_env_vars: Option<Vec<String>>,
+}
+
+impl Tool for ServiceStatus {
+    const NAME: &'static str = NAME;
+    const TITLE: &'static str = "How far a database is";
+    const DESCRIPTION: &'static str = "How far a database is. Poll every 10 s until its phase is Ready; \
+        then bind_service gives it to an app. Shows names of variables, never credentials.";
+    const HINTS: Hints = Hints::READS;
+    type Input = Input;
+    type Output = Output;
+
+    async fn run(call: &Call<'_>, input: Input) -> Result<Output, Stop> {
+        named("name", &input.name)?;
+        match run(&call.client, &call.namespace, input).await {
+            Ok(output) => Ok(output),
+            Err(error) => Err(explained(&call.client, error).await.into()),
+        }
+    }
 }
 
 /// Reads how far the service is.

@@ -5,26 +5,32 @@ use api::names::ObjectName;
 use api::services::{ManagedService, bound_variables, connection_secret};
 use kube::Client;
 use kube::api::Api;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::bind::write;
 use super::{Error, TRIES, application};
+use crate::there::{explained, named};
+use crate::tool::{Call, Hints, Stop, Tool};
 
 /// The tool's name.
 pub const NAME: &str = "unbind_service";
 
+/// `unbind_service`.
+pub struct UnbindService;
+
 /// What is taken from whom.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct Input {
-    /// The service.
+    /// The database
     pub service_name: String,
-    /// The application.
+    /// The app
     pub app_name: String,
 }
 
 /// What the application has lost.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     /// That it is not bound any more.
@@ -32,8 +38,28 @@ pub struct Output {
     /// The names of the variables that were taken away; none, if it was not bound.
     pub removed_env_vars: Vec<String>,
     /// Variables that name the service's Secret and are not those of a binding: whoever wrote them takes them away.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub still_referring: Vec<String>,
+}
+
+impl Tool for UnbindService {
+    const NAME: &'static str = NAME;
+    const TITLE: &'static str = "Take a database from an app";
+    const DESCRIPTION: &'static str = "Take the variables of a database from an app; the database and its \
+        data stay. Needed before deprovision_service.";
+    const HINTS: Hints = Hints::WRITES;
+    type Input = Input;
+    type Output = Output;
+
+    async fn run(call: &Call<'_>, input: Input) -> Result<Output, Stop> {
+        named("service_name", &input.service_name)?;
+        named("app_name", &input.app_name)?;
+        crate::apps::may(call, "patch").await?;
+        match run(&call.client, &call.namespace, input).await {
+            Ok(output) => Ok(output),
+            Err(error) => Err(explained(&call.client, error).await.into()),
+        }
+    }
 }
 
 /// Takes away exactly what a binding has added. The Secret stays, and so does what others wrote.

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{LABEL, LAST_ACTIVITY, OWNER, PREFIX, TTL};
+use super::{LABEL, LAST_ACTIVITY, NAME, OWNER, PREFIX, TTL};
 use crate::Error;
 use crate::identity::rights;
 use crate::tool::{Call, Hints, Stop, Tool};
@@ -62,7 +62,7 @@ impl Tool for Register {
             TTL: ttl.as_secs().to_string(),
         });
         if let Some(name) = input.name {
-            annotations["terrace.dev/session-name"] = name.chars().take(200).collect::<String>().into();
+            annotations[NAME] = name.chars().take(200).collect::<String>().into();
         }
         let object = json!({
             "apiVersion": "v1", "kind": "Namespace",

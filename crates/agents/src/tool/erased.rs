@@ -26,6 +26,8 @@ pub struct Erased {
     pub in_session: bool,
     /// What a client may expect of it.
     pub hints: Hints,
+    /// The argument that names the application which it begins to build or to start.
+    pub begins: Option<&'static str>,
     run: Run,
 }
 
@@ -49,7 +51,7 @@ impl Erased {
         output.values_mut().for_each(silence);
         listed.output_schema = Some(Arc::new(output));
         listed.annotations = Some(hints);
-        Self { listed, in_session: T::IN_SESSION, hints: T::HINTS, run: run::<T> }
+        Self { listed, in_session: T::IN_SESSION, hints: T::HINTS, begins: T::BEGINS, run: run::<T> }
     }
 
     /// Its name.

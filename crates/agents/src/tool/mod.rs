@@ -4,6 +4,8 @@ mod call;
 mod erased;
 mod question;
 pub mod registry;
+#[cfg(test)]
+mod tests;
 
 use std::future::Future;
 
@@ -32,6 +34,9 @@ pub trait Tool: Send + Sync + 'static {
     const HINTS: Hints;
     /// Whether it works in a session: it then takes a `session_id`, and [`Call::namespace`] is that session's.
     const IN_SESSION: bool = true;
+    /// The argument that names the application which it begins to build or to start, if it does. Clients that know tasks
+    /// then get one, which ends when that application is Running or Failed.
+    const BEGINS: Option<&'static str> = None;
 
     /// Its arguments, without the session.
     type Input: DeserializeOwned + JsonSchema + Send;

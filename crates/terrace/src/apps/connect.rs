@@ -27,6 +27,11 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
+    /// The platform of a kubeconfig, else the one that the environment or the data directory names.
+    pub(crate) fn to(kubeconfig: Option<PathBuf>) -> Self {
+        Self { kubeconfig, namespace: "default".into() }
+    }
+
     /// The platform in a data directory, whatever else the environment names.
     pub(crate) fn to_platform_in(data_dir: &Path) -> Self {
         Self { kubeconfig: Some(place::kubeconfig(data_dir)), namespace: "default".into() }

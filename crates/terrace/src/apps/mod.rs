@@ -10,10 +10,11 @@ mod name;
 mod pack;
 pub(crate) mod progress;
 pub(crate) mod rollback;
-mod source;
-pub(crate) mod stand;
 mod stream;
 pub(crate) mod table;
 #[cfg(test)]
 mod tests;
 mod write;
+
+use agents::apps::source;
+pub(crate) use agents::apps::stand;

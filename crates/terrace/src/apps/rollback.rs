@@ -4,14 +4,11 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::bail;
-use api::annotations::{APPLICATION, SOURCE};
+use agents::apps::revisions::{Revision, chosen, revisions};
 use api::apps::Application;
 use clap::Args;
 use jiff::Timestamp;
-use k8s_openapi::api::apps::v1::ReplicaSet;
-use kube::api::{Api, ListParams};
-use kube::{Client, ResourceExt};
+use kube::api::Api;
 use serde_json::{Value, json};
 
 use super::connect::{Connection, told};
@@ -22,9 +19,6 @@ use super::source::Source;
 use super::table::{age, table};
 use super::write::{self, Wish};
 use crate::say;
-
-/// Where a Deployment counts its versions.
-const REVISION: &str = "deployment.kubernetes.io/revision";
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -46,71 +40,22 @@ pub(crate) struct Options {
     connection: Connection,
 }
 
-/// One version of an application.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Revision {
-    pub number: u64,
-    pub source: Source,
-    pub created: Option<Timestamp>,
-}
-
 pub(crate) async fn run(data_dir: &Path, options: &Options) -> anyhow::Result<ExitCode> {
     let client = options.connection.client(data_dir).await?;
     let (namespace, name, json) = (&options.connection.namespace, &options.name, options.output.is_some());
     let apps: Api<Application> = Api::namespaced(client.clone(), namespace);
     let Some(app) = apps.get_opt(name).await.map_err(told)? else { return Err(missing(namespace, name)) };
     let now = Source::of(&app);
-    let revisions = revisions(&client, namespace, name).await?;
+    let revisions = revisions(&client, namespace, name).await.map_err(write::refused)?;
     if options.list {
         return list(&revisions, now.as_ref(), json);
     }
-    let target = chosen(&revisions, now.as_ref(), options.to, name)?;
+    let target = chosen(&revisions, now.as_ref(), options.to, name).map_err(write::refused)?;
     say::note(&format!("{name} goes back to revision {}: {}", target.number, target.source));
     let follow = Follow { client: &client, namespace, name, timeout: options.timeout, json };
     let builds = if target.source.is_built() { Some(follow.builds_before().await) } else { None };
     let written = write::write(&client, namespace, name, &Wish::source(target.source.clone())).await?;
     follow.until_settled(&written, builds).await
-}
-
-/// The versions that the platform still knows, the oldest first.
-async fn revisions(client: &Client, namespace: &str, name: &str) -> anyhow::Result<Vec<Revision>> {
-    let sets: Api<ReplicaSet> = Api::namespaced(client.clone(), namespace);
-    let own = ListParams::default().labels(&format!("{APPLICATION}={name}"));
-    let sets = sets.list(&own).await.map_err(told)?.items;
-    let mut found: Vec<Revision> = sets.iter().filter_map(revision).collect();
-    found.sort_by_key(|revision| revision.number);
-    Ok(found)
-}
-
-fn revision(set: &ReplicaSet) -> Option<Revision> {
-    let annotations = set.annotations();
-    Some(Revision {
-        number: annotations.get(REVISION)?.parse().ok()?,
-        source: Source::remembered(annotations.get(SOURCE)?)?,
-        created: set.creation_timestamp().map(|time| time.0),
-    })
-}
-
-/// The version to go back to: the one named, else the last that has another source than the application has now.
-pub(super) fn chosen<'a>(
-    revisions: &'a [Revision],
-    now: Option<&Source>,
-    to: Option<u64>,
-    name: &str,
-) -> anyhow::Result<&'a Revision> {
-    let found = match to {
-        Some(number) => revisions.iter().find(|revision| revision.number == number),
-        None => revisions.iter().rev().find(|revision| Some(&revision.source) != now),
-    };
-    match (found, to) {
-        (Some(found), _) => Ok(found),
-        (None, Some(number)) => {
-            let known: Vec<String> = revisions.iter().map(|revision| revision.number.to_string()).collect();
-            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            bail!("{name} has no revision {number}; there are: {known}")
-        }
-        (None, None) => bail!("{name} has no earlier version with another source to go back to"),
-    }
 }
 
 fn list(revisions: &[Revision], now: Option<&Source>, json: bool) -> anyhow::Result<ExitCode> {

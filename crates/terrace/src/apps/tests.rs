@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use agents::apps::revisions::{Revision, chosen};
 use api::apps::Application;
 use control_plane::ControlPlane;
 use k8s_openapi::api::apps::v1::Deployment;
@@ -16,7 +17,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::follow::Follow;
 use super::pack::{BOUNDS, Bounds, Packed, pack};
-use super::rollback::{Revision, chosen};
 use super::source::Source;
 use super::stand::{Stand, stand};
 use super::write::{Wish, write};

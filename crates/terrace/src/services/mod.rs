@@ -11,7 +11,7 @@ mod stand;
 mod status;
 #[cfg(test)]
 mod tests;
-mod wait;
+pub(crate) mod wait;
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -10,11 +10,11 @@ use crate::apps::progress::Progress;
 /// How often it is looked.
 const LOOK: Duration = Duration::from_millis(200);
 /// What a command ends with that was interrupted, as shells have it.
-pub(super) const INTERRUPTED: u8 = 130;
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Whether, and how long.
 #[derive(Args, Clone)]
-pub(super) struct Patience {
+pub(crate) struct Patience {
     /// Wait until it is done; this is the default
     #[arg(long, overrides_with = "no_wait")]
     wait: bool,
@@ -28,14 +28,14 @@ pub(super) struct Patience {
 
 impl Patience {
     /// Whether there is to be any waiting.
-    pub(super) fn waits(&self) -> bool {
+    pub(crate) fn waits(&self) -> bool {
         self.wait || !self.no_wait
     }
 }
 
 /// What is seen at one look.
 #[derive(Debug, PartialEq)]
-pub(super) enum Seen<T> {
+pub(crate) enum Seen<T> {
     /// It is on its way; in words.
     Waiting(String),
     /// It is done.
@@ -46,14 +46,14 @@ pub(super) enum Seen<T> {
 
 /// How the waiting ended.
 #[derive(Debug, PartialEq)]
-pub(super) enum End<T> {
+pub(crate) enum End<T> {
     Done(T),
     Failed(String),
     Interrupted,
 }
 
 /// Looks until it is done, fails, takes too long, or somebody has had enough.
-pub(super) async fn until<T>(
+pub(crate) async fn until<T>(
     timeout: Duration,
     mut look: impl AsyncFnMut() -> anyhow::Result<Seen<T>>,
 ) -> anyhow::Result<End<T>> {

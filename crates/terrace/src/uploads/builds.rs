@@ -1,7 +1,7 @@
 //! The logs of builds, read as they grow.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -33,6 +33,8 @@ pub(super) struct Asked {
     pub follow: bool,
     /// Builds up to this number do not count.
     pub after: u64,
+    /// Only so many bytes, from the end of what is there.
+    pub tail: Option<u64>,
 }
 
 impl Asked {
@@ -43,6 +45,7 @@ impl Asked {
             match key {
                 "follow" => asked.follow = matches!(value, "true" | "1"),
                 "after" => asked.after = value.parse().unwrap_or_default(),
+                "tailBytes" => asked.tail = value.parse().ok(),
                 _ => {}
             }
         }
@@ -151,7 +154,12 @@ impl Reading {
     fn piece(&mut self) -> Option<Bytes> {
         if self.file.is_none() {
             let number = self.builds.latest(&self.namespace, &self.name, self.asked.after)?;
-            self.file = self.builds.open(&self.namespace, &self.name, number);
+            let mut file = self.builds.open(&self.namespace, &self.name, number)?;
+            if let Some(tail) = self.asked.tail {
+                let size = file.metadata().ok()?.len();
+                file.seek(SeekFrom::Start(size.saturating_sub(tail))).ok()?;
+            }
+            self.file = Some(file);
         }
         let mut buffer = vec![0; PIECE];
         let read = self.file.as_mut()?.read(&mut buffer).ok().filter(|read| *read > 0)?;
@@ -184,10 +192,11 @@ mod tests {
     #[test]
     fn a_query_says_what_is_asked() {
         let table = [
-            ("", Asked { follow: false, after: 0 }),
-            ("follow=true&after=7", Asked { follow: true, after: 7 }),
-            ("follow=1", Asked { follow: true, after: 0 }),
-            ("follow=no&after=x&else=1", Asked { follow: false, after: 0 }),
+            ("", Asked::default()),
+            ("follow=true&after=7", Asked { follow: true, after: 7, tail: None }),
+            ("follow=1", Asked { follow: true, ..Asked::default() }),
+            ("tailBytes=100", Asked { tail: Some(100), ..Asked::default() }),
+            ("follow=no&after=x&tailBytes=-1&else=1", Asked::default()),
         ];
         for (query, want) in table {
             assert_eq!(Asked::parse(query), want, "{query}");

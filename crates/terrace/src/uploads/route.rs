@@ -1,7 +1,7 @@
 //! The paths, from both sides: what the server understands is what the client writes.
 
-/// What every path begins with.
-pub(super) const PREFIX: &str = "/terrace/v1/";
+pub(super) use agents::apps::paths::PREFIX;
+pub(crate) use agents::apps::paths::{blob_path, blob_url, log_path};
 
 /// A path, understood. Its parts are checked: none can leave its directory.
 #[derive(Debug, PartialEq)]
@@ -26,21 +26,6 @@ impl Route {
             _ => None,
         }
     }
-}
-
-/// Path of an archive.
-pub(crate) fn blob_path(namespace: &str, digest: &str) -> String {
-    format!("{PREFIX}namespaces/{namespace}/blobs/{digest}")
-}
-
-/// The archive as an Application names it.
-pub(crate) fn blob_url(namespace: &str, digest: &str) -> String {
-    format!("terrace-blob://{namespace}/{digest}")
-}
-
-/// Path of the log of an application's latest build.
-pub(crate) fn log_path(namespace: &str, name: &str) -> String {
-    format!("{PREFIX}namespaces/{namespace}/builds/{name}/log")
 }
 
 /// Whether a word is the name of a namespace or an application: a DNS label.

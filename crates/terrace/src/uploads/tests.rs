@@ -251,6 +251,11 @@ async fn the_log_of_the_latest_build_is_for_those_who_may_read_the_application()
     let response = house.as_user("eve").send(Method::GET, &log, whole(b"")).await;
     assert_eq!(response.headers()[super::NUMBER_HEADER], "10");
     assert_eq!(collected(response).await, "new\n");
+    for (tail, want) in [("2", "w\n"), ("4", "new\n"), ("100", "new\n"), ("0", ""), ("x", "new\n")] {
+        let end = format!("{log}?tailBytes={tail}");
+        let response = house.as_user("eve").send(Method::GET, &end, whole(b"")).await;
+        assert_eq!(collected(response).await, want, "{tail}");
+    }
     let after = format!("{log}?after=10");
     assert_eq!(house.as_user("eve").told(Method::GET, &after, whole(b"")).await, "404 NotFound");
     assert_eq!(house.as_user("eve").told(Method::PUT, &log, whole(b"")).await, "405 MethodNotAllowed");

@@ -65,6 +65,8 @@ fn a_password_is_nowhere_but_in_its_secret() {
     }
     let metrics = crate::web::Browser::new(platform.gateway).get("127.0.0.1", "/metrics").expect("metrics");
     assert!(metrics.body.contains("terrace_passes_total"));
+    let stands = r#"terrace_objects{room="managed_service",ready="True""#;
+    assert!(metrics.body.contains(stands), "how the service stands is told, too: {}", metrics.body);
     places.push(("metrics".into(), metrics.body.into_bytes()));
     for line in platform.left_running() {
         let pid = line.split(' ').next().expect("a pid").to_owned();

@@ -6,26 +6,29 @@ use api::apps::{Application, GitSource};
 use serde_json::{Value, json};
 
 /// The fields of which an Application has exactly one.
-pub(super) const KEYS: [&str; 3] = ["image", "git", "blob"];
+pub const KEYS: [&str; 3] = ["image", "git", "blob"];
 
 /// One of the three sources.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Source {
+pub enum Source {
+    /// An image to run as it is.
     Image(String),
+    /// A repository to build.
     Git(GitSource),
+    /// An archive to build.
     Blob(String),
 }
 
 impl Source {
     /// What an Application says.
-    pub(super) fn of(app: &Application) -> Option<Self> {
+    pub fn of(app: &Application) -> Option<Self> {
         let spec = &app.spec;
         let image = spec.image.clone().map(Self::Image);
         image.or(spec.git.clone().map(Self::Git)).or(spec.blob.clone().map(Self::Blob))
     }
 
     /// What a Deployment remembers in its annotation.
-    pub(super) fn remembered(json: &str) -> Option<Self> {
+    pub fn remembered(json: &str) -> Option<Self> {
         let value: Value = serde_json::from_str(json).ok()?;
         let fields = value.as_object().filter(|fields| fields.len() == 1)?;
         let (key, value) = fields.iter().next()?;
@@ -38,7 +41,7 @@ impl Source {
     }
 
     /// The field of the spec that it stands in.
-    pub(super) fn key(&self) -> &'static str {
+    pub fn key(&self) -> &'static str {
         match self {
             Self::Image(_) => "image",
             Self::Git(_) => "git",
@@ -47,7 +50,7 @@ impl Source {
     }
 
     /// What stands in that field.
-    pub(super) fn value(&self) -> Value {
+    pub fn value(&self) -> Value {
         match self {
             Self::Image(image) => json!(image),
             Self::Git(git) => json!(git),
@@ -56,7 +59,7 @@ impl Source {
     }
 
     /// Whether it has to be built.
-    pub(super) fn is_built(&self) -> bool {
+    pub fn is_built(&self) -> bool {
         !matches!(self, Self::Image(_))
     }
 }

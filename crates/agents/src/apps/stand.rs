@@ -9,14 +9,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use super::source::Source;
 
 /// Reasons after which nothing changes until a person does something.
-pub(crate) const HOPELESS: [&str; 3] = ["InvalidSpec", "InvalidConfiguration", "HostConflict"];
+pub const HOPELESS: [&str; 3] = ["InvalidSpec", "InvalidConfiguration", "HostConflict"];
 /// Reasons of a program that does not come up, though it may yet.
 const TROUBLE: [&str; 5] =
     ["CrashLoopBackOff", "CrashLooping", "CreateContainerConfigError", "ImagePullBackOff", "ProbeFailing"];
 
 /// How far an application is.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Stand {
+pub enum Stand {
     /// On its way; in words.
     Waiting(String),
     /// What was asked for runs.
@@ -30,7 +30,7 @@ pub(super) enum Stand {
 }
 
 /// Reads how far an application is. What is said of an older spec does not count.
-pub(super) fn stand(app: &Application, deployment: Option<&Deployment>) -> Stand {
+pub fn stand(app: &Application, deployment: Option<&Deployment>) -> Stand {
     let Some(status) =
         app.status.as_ref().filter(|status| status.observed_generation >= app.metadata.generation)
     else {
@@ -59,7 +59,7 @@ pub(super) fn stand(app: &Application, deployment: Option<&Deployment>) -> Stand
 }
 
 /// What the Ready condition says.
-pub(super) fn message(ready: Option<&Condition>) -> String {
+pub fn message(ready: Option<&Condition>) -> String {
     ready.map(|ready| ready.message.clone()).unwrap_or_default()
 }
 
@@ -78,4 +78,15 @@ fn rolled_out(app: &Application, deployment: Option<&Deployment>) -> bool {
         && updated >= wanted
         && status.replicas.unwrap_or_default() <= updated
         && status.available_replicas.unwrap_or_default() >= wanted
+}
+
+/// How far an application is, in one word: of what was asked for last, not of what runs meanwhile.
+pub fn phase(app: &Application, now: &Stand) -> ApplicationPhase {
+    let seen = app.status.as_ref().filter(|status| status.observed_generation >= app.metadata.generation);
+    let told = seen.and_then(|status| status.phase).unwrap_or_default();
+    match (now, told) {
+        (Stand::Waiting(_), ApplicationPhase::Running) => ApplicationPhase::Deploying,
+        (Stand::Waiting(_) | Stand::Up | Stand::Stopped | Stand::Troubled(_), told) => told,
+        (Stand::Failed(..), _) => ApplicationPhase::Failed,
+    }
 }
