@@ -47,6 +47,7 @@ impl Stage {
             push_files: 2_000,
             private_git_hosts: Vec::new(),
             postgres_versions: Vec::new(),
+            planner: None,
         };
         let stop = CancellationToken::new();
         let opened = Agents::open_with(plane.client(), settings, stop.clone(), Some(extras)).await;
