@@ -11,6 +11,7 @@ mod door;
 mod error;
 pub mod git;
 pub mod identity;
+pub mod limits;
 pub mod mcp;
 pub mod plans;
 pub mod rest;
@@ -20,6 +21,6 @@ pub mod sessions;
 mod there;
 pub mod tool;
 
-pub use door::{LINE, LINE_PROTOCOL};
+pub use door::{LINE, LINE_PROTOCOL, Patience};
 pub use error::Error;
-pub use server::{Agents, Settings};
+pub use server::{Agents, Offers, Settings};

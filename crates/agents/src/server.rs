@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use kube::{Client, ResourceExt};
@@ -13,9 +13,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Error;
 use crate::audit::{self, Outcome, Record, Trail};
-use crate::door;
+use crate::door::{self, Patience};
 use crate::git::Entries;
 use crate::identity::{Book, Caller, Presented, rights};
+use crate::limits::{Floods, Limits};
 use crate::mcp::extras::Extras;
 use crate::mcp::{Seals, Tasks, Watchers};
 use crate::plans;
@@ -48,6 +49,38 @@ pub struct Settings {
     pub planner: Option<Arc<dyn plans::Planner>>,
 }
 
+impl Settings {
+    /// Those of a server that keeps its trail in a file and is reached at an address, with the usual bounds.
+    pub fn new(audit: PathBuf, address: String) -> Self {
+        Self {
+            audit,
+            address,
+            session_ttl: Duration::from_secs(24 * 3600),
+            rate: 20.0,
+            burst: 200,
+            push_bytes: 10 * 1024 * 1024,
+            push_files: 2_000,
+            private_git_hosts: Vec::new(),
+            postgres_versions: Vec::new(),
+            planner: None,
+        }
+    }
+}
+
+/// What a server offers: all tools, and what a test adds.
+pub struct Offers {
+    /// The tools.
+    pub tools: Vec<Erased>,
+    /// What a test adds.
+    pub extras: Option<Arc<dyn Extras>>,
+}
+
+impl Default for Offers {
+    fn default() -> Self {
+        Self { tools: registry::all(), extras: None }
+    }
+}
+
 /// The server. Cheap to clone.
 #[derive(Clone)]
 pub struct Agents(Arc<Inner>);
@@ -57,6 +90,10 @@ struct Inner {
     settings: Settings,
     tokens: Book,
     trail: Trail,
+    limits: Limits,
+    floods: Arc<Floods<Record>>,
+    /// What time is counted from.
+    began: Instant,
     seals: Seals,
     plans: plans::Memory,
     tasks: Tasks,
@@ -86,15 +123,15 @@ pub struct Asked {
 impl Agents {
     /// Opens the server: its rights, its tokens and its trail. `client` may speak for others.
     pub async fn open(client: Client, settings: Settings, stop: CancellationToken) -> Result<Self, Error> {
-        Self::open_with(client, settings, stop, None).await
+        Self::open_with(client, settings, stop, Offers::default()).await
     }
 
-    /// Opens the server with what a test adds to it.
+    /// Opens a server that offers something else.
     pub async fn open_with(
         client: Client,
         settings: Settings,
         stop: CancellationToken,
-        extras: Option<Arc<dyn Extras>>,
+        offers: Offers,
     ) -> Result<Self, Error> {
         rights::install(&client).await?;
         let trail = Trail::open(&settings.audit)
@@ -102,9 +139,12 @@ impl Agents {
         let tokens = Book::follow(client.clone(), stop.clone());
         let bell = Arc::new(Notify::new());
         tokio::spawn(sweep::run(client.clone(), bell.clone(), stop.clone()));
-        let mut tools = registry::all();
+        let Offers { mut tools, extras } = offers;
         tools.extend(extras.iter().flat_map(|extras| extras.registered()));
         let inner = Inner {
+            limits: Limits::new(settings.rate, settings.burst),
+            floods: Arc::default(),
+            began: Instant::now(),
             client,
             settings,
             tokens,
@@ -119,12 +159,27 @@ impl Agents {
             entries: Entries::default(),
             stop,
         };
+        tokio::spawn(tell_floods(inner.trail.clone(), inner.floods.clone(), inner.began, inner.stop.clone()));
         Ok(Self(Arc::new(inner)))
     }
 
     /// Answers at a door, until the server is stopped.
     pub async fn serve(self, listener: TcpListener) {
-        door::serve(self, listener).await;
+        self.serve_with(listener, Patience::default()).await;
+    }
+
+    /// Answers at a door, as patiently as is said.
+    pub async fn serve_with(self, listener: TcpListener, patience: Patience) {
+        door::serve(self, listener, patience).await;
+    }
+
+    /// Whether calls can be answered: the tokens have been read, and the trail can be written. What is not is said.
+    pub fn ready(&self) -> Result<(), &'static str> {
+        match (self.0.tokens.is_read(), self.0.trail.is_sound()) {
+            (false, _) => Err("the tokens have not been read yet"),
+            (_, false) => Err("the audit trail cannot be written"),
+            (true, true) => Ok(()),
+        }
     }
 
     /// The server's own client: for what no caller may do itself, after it was asked whether they may have it done.
@@ -192,8 +247,33 @@ impl Agents {
         self.0.tokens.caller(presented, Timestamp::now())
     }
 
-    /// Runs a tool as a caller. Leaves no record: whoever calls this does, when all is said.
+    /// Takes one call of those that a caller has.
+    pub fn admit(&self, caller: &Caller) -> Result<(), Error> {
+        self.admit_as(&caller.fingerprint)
+    }
+
+    /// Takes one call of those that whoever it is has: a token's fingerprint, or an address.
+    pub(crate) fn admit_as(&self, whose: &str) -> Result<(), Error> {
+        let taken = self.0.limits.take(whose, self.0.began.elapsed());
+        taken.map_err(|seconds| Error::TooOften { seconds })
+    }
+
+    /// Runs a tool as a caller, if it has a call left. Leaves no record: whoever calls this does, when all is said.
     pub async fn run(&self, caller: &Caller, asked: Asked, progress: Progress) -> Result<Value, Stop> {
+        // The call that a person has agreed to was taken when they were asked.
+        if asked.answered.is_none() {
+            self.admit(caller)?;
+        }
+        self.perform(caller, asked, progress).await
+    }
+
+    /// Runs a tool as a caller whose call has been taken.
+    pub(crate) async fn perform(
+        &self,
+        caller: &Caller,
+        asked: Asked,
+        progress: Progress,
+    ) -> Result<Value, Stop> {
         let Asked { tool, mut arguments, answered, led } = asked;
         let Some(tool) = self.0.tools.iter().find(|known| known.name() == tool) else {
             let known: Vec<&str> = self.0.tools.iter().map(Erased::name).collect();
@@ -233,7 +313,35 @@ impl Agents {
     pub async fn note(&self, record: Record) -> Result<(), Error> {
         let told =
             |error: std::io::Error| Error::Internal(format!("the audit trail cannot be written: {error}"));
-        self.0.trail.write(record).await.map_err(told)
+        let flood = Error::TooOften { seconds: 0 }.word();
+        if record.reason.as_deref() != Some(flood) {
+            return self.0.trail.write(record).await.map_err(told);
+        }
+        // Known tokens by themselves; whoever brings none, or one that nobody knows, by where they come from.
+        let whose = if record.name.is_empty() { &record.subject } else { &record.token }.clone();
+        match self.0.floods.note(&whose, record, self.0.began.elapsed()) {
+            Some(record) => self.0.trail.write(record).await.map_err(told),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Writes down, once a second, how many calls were refused because they came too often.
+async fn tell_floods(trail: Trail, floods: Arc<Floods<Record>>, began: Instant, stop: CancellationToken) {
+    let mut ticks = tokio::time::interval(Duration::from_secs(1));
+    loop {
+        let stopped = tokio::select! { _ = ticks.tick() => false, () = stop.cancelled() => true };
+        // At the end nothing waits for its second.
+        let now = if stopped { Duration::MAX } else { began.elapsed() };
+        for (mut record, calls) in floods.due(now) {
+            record.reason = record.reason.map(|reason| format!("{reason} ({calls} calls)"));
+            if let Err(error) = trail.write(record).await {
+                tracing::error!(%error, calls, "refusals could not be written down");
+            }
+        }
+        if stopped {
+            return;
+        }
     }
 }
 

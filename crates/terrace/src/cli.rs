@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand};
 
 use crate::apps::{delete, deploy, list, logs, rollback};
 use crate::{
-    completions, connect, crds, credential, files, kubeconfig, mcp, place, postgres, preview, say, services,
-    session, token, up,
+    audit, completions, connect, crds, credential, files, kubeconfig, mcp, place, postgres, preview, say,
+    services, session, token, up,
 };
 
 /// Applications, databases, cloud resources and projects as Kubernetes objects, from one binary.
@@ -104,6 +104,16 @@ enum Command {
         Without TERRACE_TOKEN a session token of this machine's user is made on the first use, and kept in the data\n\
         directory.")]
     Mcp(mcp::Options),
+    /// See what agents and scripts have asked for, and verify that nothing of it was changed
+    #[command(after_help = "Examples:\n  \
+        terrace audit --tail 20\n  \
+        terrace audit --tool deploy_app --since 1h\n  \
+        terrace audit --token builder -o json\n  \
+        terrace audit --head                count and hash of the last record, to be kept elsewhere\n  \
+        terrace audit --verify --expect HASH\n\n\
+        Reads the file in the data directory, whether the platform runs or not. --verify ends with 0 when every record\n\
+        is as it was written, and with 1 and the number of the first bad line otherwise.")]
+    Audit(audit::Options),
     /// Print what the platform would do about a file, field by field, without doing it
     #[command(after_help = "Examples:\n  \
         terrace plan -f app.yaml\n  \
@@ -152,6 +162,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Credential(what) => return credential::run(&dir()?, what).await,
         Command::Connect(options) => return connect::run(&dir()?, &options).await,
         Command::Mcp(options) => return mcp::run(&dir()?, &options).await,
+        Command::Audit(options) => return audit::run(&dir()?, &options),
         Command::Plan(options) => return preview::run(&dir()?, &options).await,
         Command::Up(options) => up::run(dir()?, options).await?,
         Command::Postgres(what) => postgres::run(&dir()?, &what).await?,

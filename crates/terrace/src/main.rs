@@ -1,6 +1,7 @@
 //! Terrace: applications, databases, cloud resources and projects as Kubernetes objects, from one binary.
 
 mod apps;
+mod audit;
 mod cli;
 mod completions;
 mod connect;

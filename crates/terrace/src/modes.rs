@@ -31,9 +31,6 @@ const LAST_GRACE: Duration = Duration::from_millis(2_500);
 const DATABASE_GRACE: Duration = Duration::from_millis(1_500);
 /// How long the data of a deleted database is kept (managed-services.md).
 const KEPT: Duration = Duration::from_secs(72 * 3600);
-/// Largest push of an agent, and most files in it (agents.md).
-const PUSH_BYTES: u64 = 10 * 1024 * 1024;
-const PUSH_FILES: usize = 2_000;
 /// The issuer of certificates on this machine.
 const ISSUER: &str = "terrace";
 /// How many builds run at one time: each keeps a core or two busy.
@@ -192,17 +189,15 @@ fn agents_settings(
     planner: preview::Planner,
 ) -> anyhow::Result<agents::Settings> {
     let Agents { listener, rate, session_ttl, private_git_hosts } = &plan.agents;
+    let address = format!("http://127.0.0.1:{}", listener.local_addr()?.port());
     Ok(agents::Settings {
-        audit: place::audit(&plan.dir),
-        address: format!("http://127.0.0.1:{}", listener.local_addr()?.port()),
         session_ttl: *session_ttl,
         rate: f64::from(*rate),
         burst: rate.saturating_mul(10),
-        push_bytes: PUSH_BYTES,
-        push_files: PUSH_FILES,
         private_git_hosts: private_git_hosts.clone(),
         postgres_versions: databases.builds().into_keys().map(|major| major.to_string()).collect(),
         planner: Some(Arc::new(planner)),
+        ..agents::Settings::new(place::audit(&plan.dir), address)
     })
 }
 

@@ -35,6 +35,36 @@ pub struct Record {
     pub reason: Option<String>,
 }
 
+/// Longest text of a record that somebody else chose, in letters.
+const TEXT_MAX: usize = 200;
+
+impl Record {
+    /// The record with everything that others chose cut to a length and to one line.
+    pub fn bounded(self) -> Self {
+        let Self { time, token, name, agent, action, subject, arguments, plan, outcome, reason } = self;
+        let short = |text: String| plain(&text, TEXT_MAX);
+        Self {
+            time,
+            token: short(token),
+            name: short(name),
+            agent: short(agent),
+            action: short(action),
+            subject: short(subject),
+            arguments: short(arguments),
+            plan: plan.map(short),
+            outcome,
+            reason: reason.map(short),
+        }
+    }
+}
+
+/// As much of a text as a record holds, without letters that would do something to a terminal.
+pub fn plain(text: &str, most: usize) -> String {
+    // Those that turn the direction of what follows, or cannot be seen.
+    let hidden = |letter| matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
+    text.chars().filter(|letter| !letter.is_control() && !hidden(*letter)).take(most).collect()
+}
+
 /// What came of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -38,15 +38,11 @@ impl Stage {
         }
         let dir = TempDir::new().expect("a directory");
         let settings = Settings {
-            audit: dir.path().join("audit.log"),
-            address: address.into(),
             session_ttl: Duration::from_secs(3600),
             rate: 1000.0,
             burst: 1000,
-            push_bytes: 1 << 20,
-            push_files: 10,
             private_git_hosts: vec!["git.lan".into()],
-            postgres_versions: vec!["17".into()],
+            ..Settings::new(dir.path().join("audit.log"), address.into())
         };
         let stop = CancellationToken::new();
         let agents = Agents::open(client.clone(), settings, stop.clone()).await.expect("opens");

@@ -3,11 +3,10 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use agents::identity::{Kept, Role, mint};
 use agents::mcp::extras::Extras;
-use agents::{Agents, Settings};
+use agents::{Agents, Offers, Settings};
 use control_plane::ControlPlane;
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, Request, Response};
@@ -38,19 +37,21 @@ impl Stage {
         let front = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = front.local_addr().expect("an address");
         let settings = Settings {
-            audit: dir.path().join("audit"),
-            address: format!("http://{address}"),
-            session_ttl: Duration::from_secs(3600),
             rate: 1e6,
             burst: 1_000_000,
+<<<<<<< HEAD
             push_bytes: 10 * 1024 * 1024,
             push_files: 2_000,
             private_git_hosts: Vec::new(),
             postgres_versions: Vec::new(),
             planner: None,
+=======
+            ..Settings::new(dir.path().join("audit"), format!("http://{address}"))
+>>>>>>> main
         };
         let stop = CancellationToken::new();
-        let opened = Agents::open_with(plane.client(), settings, stop.clone(), Some(extras)).await;
+        let offers = Offers { extras: Some(extras), ..Offers::default() };
+        let opened = Agents::open_with(plane.client(), settings, stop.clone(), offers).await;
         let agents = opened.expect("the server opens");
         let (token, digest) = mint();
         let kept =

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use api::apps::Application;
 use control_plane::wire::{Identified, Mounted, Upload, full};
@@ -63,15 +62,12 @@ impl Stage {
         }
         let uploads = mounted(&plane);
         let settings = Settings {
-            audit: dir.path().join("audit"),
-            address: "http://127.0.0.1:7070".into(),
-            session_ttl: Duration::from_secs(3600),
             rate: 100.0,
             burst: 100,
             push_bytes: BYTES,
             push_files: FILES,
             private_git_hosts: vec!["git.internal".into()],
-            postgres_versions: vec!["16".into(), "17".into()],
+            ..Settings::new(dir.path().join("audit"), "http://127.0.0.1:7070".into())
         };
         let agents = Agents::open(client.clone(), settings, CancellationToken::new()).await.expect("opens");
         let caller = caller(Role::Session);

@@ -21,6 +21,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::identity::{Kept, NAMESPACE, Role, mint};
 use crate::mcp::extras::Extras;
+use crate::server::Offers;
 use crate::{Agents, Settings};
 
 /// How long anything may take here.
@@ -51,18 +52,16 @@ impl Stage {
         let address = listener.local_addr().expect("an address");
         let audit = dir.path().join("audit");
         let settings = Settings {
-            audit: audit.clone(),
-            address: format!("http://{address}"),
-            session_ttl: Duration::from_secs(3600),
             rate: 1e6,
             burst: 1_000_000,
-            push_bytes: 10 * 1024 * 1024,
-            push_files: 2_000,
-            private_git_hosts: Vec::new(),
             postgres_versions: vec!["15".into(), "17".into()],
+            planner: None,
+            ..Settings::new(audit.clone(), format!("http://{address}"))
         };
         let stop = CancellationToken::new();
-        let opened = Agents::open_with(plane.client(), settings, stop.clone(), extras).await;
+        let opened =
+            Agents::open_with(plane.client(), settings, stop.clone(), Offers { extras, ..Offers::default() })
+                .await;
         let agents = opened.expect("the server opens");
         tokio::spawn(agents.clone().serve(listener));
         Self { plane, audit, agents, address, _dir: dir, _stop: stop.drop_guard() }

@@ -1,7 +1,6 @@
 //! The two tools, called as the server calls them.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use api::apps::Application;
 use control_plane::ControlPlane;
@@ -40,16 +39,10 @@ impl Stage {
         }
         let directory = tempfile::tempdir().expect("a directory");
         let settings = Settings {
-            audit: directory.path().join("audit"),
-            address: "http://127.0.0.1:1".into(),
-            session_ttl: Duration::from_secs(3600),
             rate: 1e6,
             burst: 1_000_000,
-            push_bytes: 1,
-            push_files: 1,
-            private_git_hosts: Vec::new(),
-            postgres_versions: Vec::new(),
             planner,
+            ..Settings::new(directory.path().join("audit"), "http://127.0.0.1:1".into())
         };
         let agents =
             Agents::open(plane.client(), settings, CancellationToken::new()).await.expect("is opened");
