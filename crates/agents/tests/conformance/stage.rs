@@ -39,15 +39,7 @@ impl Stage {
         let settings = Settings {
             rate: 1e6,
             burst: 1_000_000,
-<<<<<<< HEAD
-            push_bytes: 10 * 1024 * 1024,
-            push_files: 2_000,
-            private_git_hosts: Vec::new(),
-            postgres_versions: Vec::new(),
-            planner: None,
-=======
             ..Settings::new(dir.path().join("audit"), format!("http://{address}"))
->>>>>>> main
         };
         let stop = CancellationToken::new();
         let offers = Offers { extras: Some(extras), ..Offers::default() };

@@ -55,7 +55,6 @@ impl Stage {
             rate: 1e6,
             burst: 1_000_000,
             postgres_versions: vec!["15".into(), "17".into()],
-            planner: None,
             ..Settings::new(audit.clone(), format!("http://{address}"))
         };
         let stop = CancellationToken::new();
