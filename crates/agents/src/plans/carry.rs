@@ -77,7 +77,6 @@ fn partly(done: &[String], failed: &str, left: &[&str]) -> Fault {
     let all = |names: Vec<&str>| if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
     Fault::Partly {
         done: all(done.iter().map(String::as_str).collect()),
-        failed: failed.to_owned(),
-        left: all(left.to_vec()),
+        left: format!("Failed: {failed}. Not tried: {}", all(left.to_vec())),
     }
 }

@@ -44,15 +44,13 @@ pub enum Fault {
     },
     /// Some of it was done.
     #[error(
-        "the plan was carried out in part. Done: {done}. Failed: {failed}. Not tried: {left}. Call plan again with the \
-         same manifests: it tells what is left to do"
+        "the plan was carried out in part. Done: {done}. {left}. Call plan again with the same manifests: it tells what is \
+         left to do"
     )]
     Partly {
         /// What was done.
         done: String,
-        /// What was not, and why.
-        failed: String,
-        /// What was not tried after that.
+        /// What was not, and why; and what was not tried after that.
         left: String,
     },
 }

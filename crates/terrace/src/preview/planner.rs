@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use agents::plans::{self, Action, Change, Named, Planned, Step, Target, Wish};
 use anyhow::bail;
+use api::conditions::READY;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use kit::{AnyRoom, Draft, Drafted, Reader, Tools, Verb};
@@ -50,7 +51,8 @@ impl Planner {
         for manifest in &wish.manifests {
             let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
             let object = format!("{}/{}", word(&manifest["kind"]), word(&manifest["metadata"]["name"]));
-            planned.push(written(object, asked.preview(manifest.clone(), &wish.namespace).await));
+            let preview = asked.preview(manifest.clone(), &wish.namespace).await;
+            planned.push(written(object, preview, &wish.namespace));
         }
         if wish.deletes.is_empty() {
             return planned;
@@ -86,7 +88,7 @@ impl plans::Planner for Planner {
 }
 
 /// What would become of something that is to be there.
-fn written(object: String, preview: Preview) -> Planned {
+fn written(object: String, preview: Preview, namespace: &str) -> Planned {
     let action = match (preview.new, preview.changes.is_empty()) {
         (true, _) => Action::Create,
         (false, false) => Action::Update,
@@ -96,7 +98,8 @@ fn written(object: String, preview: Preview) -> Planned {
         return failed(object, Action::None, error);
     }
     // What a controller does about an object that stays as it is, it does without the plan.
-    let refusal = preview.refusal().filter(|_| action != Action::None).map(str::to_owned);
+    let refusal = preview.refusal().filter(|_| action != Action::None);
+    let refusal = refusal.map(|words| discreet(words, namespace));
     let steps = preview.draft.filter(|_| action != Action::None).map(steps).unwrap_or_default();
     let changes =
         preview.changes.into_iter().map(|kit::Change { path, from, to }| Change { path, from, to }).collect();
@@ -133,7 +136,9 @@ async fn farewell(
     let now = jiff::Timestamp::now();
     live.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(now));
     let draft = asked.draft(resource, serde_json::to_value(&live)?).await?;
-    let steps = draft.map(steps).unwrap_or_default();
+    let says = draft.as_ref().and_then(said);
+    let mut steps = draft.map(steps).unwrap_or_default();
+    steps.extend(says.map(|words| Step { words: discreet(&words, namespace), destroys: false }));
     Ok(Planned {
         object,
         action: Action::Delete,
@@ -164,6 +169,13 @@ fn kind<'a>(kinds: &'a [ApiResource], named: &str) -> anyhow::Result<&'a ApiReso
     }
 }
 
+/// What an object would say of itself while it goes: that it waits for others, mostly.
+fn said(draft: &Draft) -> Option<String> {
+    let path = format!("conditions[{READY}].message");
+    let message = draft.status.iter().find(|change| change.path == path)?.to.as_ref()?.as_str()?;
+    Some(format!("it would say: {message}"))
+}
+
 fn steps(draft: Draft) -> Vec<Step> {
     draft.steps.into_iter().map(step).collect()
 }
@@ -175,6 +187,18 @@ fn step(Drafted { verb, words, changes: _ }: Drafted) -> Step {
         Verb::Act => DESTROYING.iter().any(|word| words.starts_with(word)),
     };
     Step { words, destroys }
+}
+
+/// What a room said, without the names of what lies in other namespaces: rooms see all of them, and callers do not.
+fn discreet(words: &str, namespace: &str) -> String {
+    let mut kind = false;
+    let told = words.split(' ').map(|word| {
+        let place = word.trim_end_matches([',', ';', ':', '.', ')']);
+        let foreign = kind && place.split_once('/').is_some_and(|(before, _)| before != namespace);
+        kind = word.starts_with(|letter: char| letter.is_ascii_uppercase());
+        if foreign { format!("in another namespace{}", &word[place.len()..]) } else { word.to_owned() }
+    });
+    told.collect::<Vec<_>>().join(" ")
 }
 
 fn failed(object: String, action: Action, error: &str) -> Planned {

@@ -173,6 +173,18 @@ async fn a_plan_deletes_after_a_person_has_agreed() {
 }
 
 #[tokio::test]
+async fn a_deletion_that_would_wait_says_for_whom() {
+    let stage = Stage::start().await;
+    let env = "  env: [{name: PGHOST, secretKeyRef: {name: db-app, key: host}}]\n";
+    let bound = SHOP.replace("  port: 3000\n", &format!("  port: 3000\n{env}"));
+    let planned = stage.plan(&bound, &[]).await;
+    stage.apply(&planned, None).await.expect("is carried out");
+    let planned = stage.plan("", &["ManagedService/db"]).await;
+    let steps = planned["objects"][0]["steps"].to_string();
+    assert!(steps.contains("it would say: ") && steps.contains("shop"), "{planned}");
+}
+
+#[tokio::test]
 async fn what_cannot_be_is_told_before_anything_is_written() {
     let stage = Stage::start().await;
     let named =
@@ -208,6 +220,24 @@ async fn nothing_is_taken_from_others_and_their_name_is_told() {
     let told = error(&planned, 0);
     assert!(told.contains("conflict with \"kubectl\"") && told.contains(".spec.port"), "{told}");
     assert_eq!(stage.plan(SHOP, &[]).await["objects"][0]["action"], "none", "the same value is no conflict");
+}
+
+#[tokio::test]
+async fn what_lies_in_other_sessions_stays_unnamed() {
+    let stage = Stage::start().await;
+    let shop = |host: &str| {
+        let metadata = json!({ "name": "shop" });
+        let spec = json!({ "image": "nginx:1", "host": host });
+        json!({ "apiVersion": "iaf.io/v1alpha1", "kind": "Application", "metadata": metadata, "spec": spec })
+    };
+    let elsewhere: Api<Application> = Api::namespaced(stage.client.clone(), "default");
+    let held = serde_json::from_value(shop("held.localhost")).expect("an application");
+    elsewhere.create(&PostParams::default(), &held).await.expect("is created");
+    let planned = stage.plan(&shop("held.localhost").to_string(), &[]).await;
+    let told = error(&planned, 0);
+    assert!(told.contains("is held by Application in another namespace;"), "{planned}");
+    let own = "host h is held by Application iaf-1/shop; choose another (iaf.io/v1alpha1)";
+    assert_eq!(discreet(own, "iaf-1"), own);
 }
 
 #[test]
