@@ -30,10 +30,13 @@ pub struct Listed {
     pub name: String,
     /// What it is.
     #[serde(rename = "type")]
+    #[schemars(with = "String")]
     pub type_: ServiceType,
     /// How large it is.
+    #[schemars(with = "String")]
     pub plan: ServicePlan,
     /// How far it is, in one word.
+    #[schemars(with = "String")]
     pub phase: ManagedServicePhase,
     /// The applications that use it.
     pub bound_apps: Vec<String>,

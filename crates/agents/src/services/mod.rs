@@ -10,6 +10,8 @@ pub mod restore;
 pub mod status;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tool_tests;
 pub mod unbind;
 
 use api::apps::Application;

@@ -46,8 +46,10 @@ pub struct Output {
     pub name: String,
     /// What it is.
     #[serde(rename = "type")]
+    #[schemars(with = "String")]
     pub type_: ServiceType,
     /// How large it is.
+    #[schemars(with = "String")]
     pub plan: ServicePlan,
     /// What comes next.
     pub message: String,

@@ -31,8 +31,10 @@ pub struct Output {
     pub name: String,
     /// What it is.
     #[serde(rename = "type")]
+    #[schemars(with = "String")]
     pub type_: ServiceType,
     /// How large it is.
+    #[schemars(with = "String")]
     pub plan: ServicePlan,
     /// How far it is, in one word.
     pub phase: ManagedServicePhase,
