@@ -43,6 +43,8 @@ pub struct Settings {
     pub push_files: usize,
     /// Hosts of git repositories that may lie in private networks or on this machine.
     pub private_git_hosts: Vec<String>,
+    /// Domain of applications that name no host.
+    pub base_domain: String,
     /// Major versions of PostgreSQL that services can have here.
     pub postgres_versions: Vec<String>,
     /// Who finds out what manifests would do; without one there are no plans.
@@ -61,6 +63,7 @@ impl Settings {
             push_bytes: 10 * 1024 * 1024,
             push_files: 2_000,
             private_git_hosts: Vec::new(),
+            base_domain: "localhost".into(),
             postgres_versions: Vec::new(),
             planner: None,
         }

@@ -195,6 +195,7 @@ fn agents_settings(
         rate: f64::from(*rate),
         burst: rate.saturating_mul(10),
         private_git_hosts: private_git_hosts.clone(),
+        base_domain: plan.base_domain.to_string(),
         postgres_versions: databases.builds().into_keys().map(|major| major.to_string()).collect(),
         planner: Some(Arc::new(planner)),
         ..agents::Settings::new(place::audit(&plan.dir), address)

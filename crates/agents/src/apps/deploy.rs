@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::source::Source;
 use super::write::{Wish, write};
-use super::{Begun, WRITER, ask_for, check_name, git_url, may_write};
+use super::{Begun, WRITER, ask_for, check_name, git_url, host_for, may_write};
 use crate::Error;
 use crate::tool::{Call, Hints, Stop, Tool};
 
@@ -78,6 +78,7 @@ impl Tool for DeployApp {
         };
         let done = if source.is_built() { "written; it is built now" } else { "written; it is started now" };
         let wish = ask_for(Wish::source(source), port, env, replicas, host)?;
+        let wish = Wish { host: host_for(call, &name, wish.host).await?, ..wish };
         let written = write(&call.client, &call.namespace, &name, WRITER, &wish).await?;
         Ok(Begun::of(&name, &written, done))
     }

@@ -57,6 +57,14 @@ pub struct Bounds {
 /// Files by path. No path leaves its directory, none is a file and a directory at once.
 pub type Tree = BTreeMap<String, Vec<u8>>;
 
+/// A size in words.
+fn size(bytes: u64) -> String {
+    match bytes >> 20 {
+        whole if whole > 0 && bytes.is_multiple_of(1 << 20) => format!("{whole} MiB"),
+        _ => format!("{bytes} bytes"),
+    }
+}
+
 /// Reads the files of a push.
 pub fn tree(files: Vec<File>, bounds: Bounds) -> Result<Tree, Error> {
     if files.is_empty() {
@@ -72,7 +80,7 @@ pub fn tree(files: Vec<File>, bounds: Bounds) -> Result<Tree, Error> {
         let told = |why: &str| wrong(format!("{:?}: {why}", path.chars().take(SHOWN).collect::<String>()));
         check(&path).map_err(told)?;
         let too_much =
-            || format!("with it the files have more than {} bytes, the most for one push", bounds.bytes);
+            || format!("with it the files have more than {}, the most for one push", size(bounds.bytes));
         let content = match encoding.unwrap_or_default() {
             Encoding::Text => content.into_bytes(),
             Encoding::Base64 if content.len() as u64 / 2 > bounds.bytes => return Err(told(&too_much())),

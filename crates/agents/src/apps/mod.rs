@@ -23,13 +23,15 @@ pub mod write;
 
 use std::collections::BTreeMap;
 
-use api::apps::ApplicationPhase;
+use api::apps::{Application, ApplicationPhase};
 use api::names::{EnvName, HostName, Label};
+use kube::api::Api;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Error;
 use crate::identity::rights;
+use crate::sessions;
 use crate::tool::Call;
 use write::{Wish, Written};
 
@@ -41,6 +43,9 @@ const APPLICATIONS: &str = "applications.iaf.io";
 pub(crate) const POLL_SECONDS: u32 = 5;
 /// Most copies of one application; the schema of Applications says the same.
 const REPLICAS_MAX: u16 = 1000;
+
+/// Longest part of a host between two dots (RFC 1035).
+const LABEL_MAX: usize = 63;
 
 /// What was begun.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -92,6 +97,26 @@ pub(crate) async fn may(call: &Call<'_>, verb: &str) -> Result<(), Error> {
 /// A name that an application can have.
 fn check_name(name: &str) -> Result<(), Error> {
     name.parse::<Label>().map(drop).map_err(|error| Error::invalid("name", error.to_string()))
+}
+
+/// The host that an application is to have: the one asked for; else, for one that is new in a session, one that bears the
+/// session's id, so that sessions do not take each other's names. `None` leaves it as it is.
+async fn host_for(call: &Call<'_>, name: &str, asked: Option<String>) -> Result<Option<String>, Error> {
+    let in_session = call.namespace == format!("{}{}", sessions::PREFIX, call.session);
+    if asked.is_some() || !in_session {
+        return Ok(asked);
+    }
+    let apps: Api<Application> = Api::namespaced(call.client.clone(), &call.namespace);
+    match apps.get_opt(name).await? {
+        Some(_) => Ok(None),
+        None => Ok(Some(session_host(name, &call.session, &call.agents.settings().base_domain))),
+    }
+}
+
+fn session_host(name: &str, session: &str, domain: &str) -> String {
+    let room = LABEL_MAX.saturating_sub(session.len() + 1);
+    let name: String = name.chars().take(room).collect();
+    format!("{}-{session}.{domain}", name.trim_end_matches('-'))
 }
 
 /// Puts what a caller asks for beside the source into a wish.

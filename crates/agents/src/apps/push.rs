@@ -9,7 +9,7 @@ use super::archive::{pack, upload};
 use super::files::{Bounds, File, tree};
 use super::source::Source;
 use super::write::{Wish, write};
-use super::{Begun, WRITER, ask_for, check_name, may_write};
+use super::{Begun, WRITER, ask_for, check_name, host_for, may_write};
 use crate::Error;
 use crate::tool::{Call, Hints, Stop, Tool};
 
@@ -71,7 +71,8 @@ impl Tool for PushCode {
         let packed =
             packed.map_err(|error| Error::Internal(format!("the files cannot be packed: {error}")))?;
         let url = upload(&call.client, &call.namespace, packed).await?;
-        let wish = Wish { source: Source::Blob(url), ..wish };
+        let host = host_for(call, &name, wish.host).await?;
+        let wish = Wish { source: Source::Blob(url), host, ..wish };
         let written = write(&call.client, &call.namespace, &name, WRITER, &wish).await?;
         Ok(Output { begun: Begun::of(&name, &written, "pushed; it is built now"), files })
     }

@@ -99,7 +99,7 @@ fn written(object: String, preview: Preview, namespace: &str) -> Planned {
     }
     // What a controller does about an object that stays as it is, it does without the plan.
     let refusal = preview.refusal().filter(|_| action != Action::None);
-    let refusal = refusal.map(|words| discreet(words, namespace));
+    let refusal = refusal.map(str::to_owned);
     let steps = preview.draft.filter(|_| action != Action::None).map(steps).unwrap_or_default();
     let changes =
         preview.changes.into_iter().map(|kit::Change { path, from, to }| Change { path, from, to }).collect();
@@ -138,7 +138,7 @@ async fn farewell(
     let draft = asked.draft(resource, serde_json::to_value(&live)?).await?;
     let says = draft.as_ref().and_then(said);
     let mut steps = draft.map(steps).unwrap_or_default();
-    steps.extend(says.map(|words| Step { words: discreet(&words, namespace), destroys: false }));
+    steps.extend(says.map(|words| Step { words, destroys: false }));
     Ok(Planned {
         object,
         action: Action::Delete,
@@ -187,18 +187,6 @@ fn step(Drafted { verb, words, changes: _ }: Drafted) -> Step {
         Verb::Act => DESTROYING.iter().any(|word| words.starts_with(word)),
     };
     Step { words, destroys }
-}
-
-/// What a room said, without the names of what lies in other namespaces: rooms see all of them, and callers do not.
-fn discreet(words: &str, namespace: &str) -> String {
-    let mut kind = false;
-    let told = words.split(' ').map(|word| {
-        let place = word.trim_end_matches([',', ';', ':', '.', ')']);
-        let foreign = kind && place.split_once('/').is_some_and(|(before, _)| before != namespace);
-        kind = word.starts_with(|letter: char| letter.is_ascii_uppercase());
-        if foreign { format!("in another namespace{}", &word[place.len()..]) } else { word.to_owned() }
-    });
-    told.collect::<Vec<_>>().join(" ")
 }
 
 fn failed(object: String, action: Action, error: &str) -> Planned {

@@ -131,7 +131,7 @@ impl Scene {
 }
 
 fn apply(platform: &Platform, object: &Value) {
-    wait("an object to be taken", SOON, || platform.try_apply_object(object).ok());
+    platform.try_apply_object(object).unwrap_or_else(|error| panic!("{object}: {error}"));
 }
 
 #[test]

@@ -235,9 +235,7 @@ async fn what_lies_in_other_sessions_stays_unnamed() {
     elsewhere.create(&PostParams::default(), &held).await.expect("is created");
     let planned = stage.plan(&shop("held.localhost").to_string(), &[]).await;
     let told = error(&planned, 0);
-    assert!(told.contains("is held by Application in another namespace;"), "{planned}");
-    let own = "host h is held by Application iaf-1/shop; choose another (iaf.io/v1alpha1)";
-    assert_eq!(discreet(own, "iaf-1"), own);
+    assert!(told.contains("is held by an Application in another namespace;"), "{planned}");
 }
 
 #[test]

@@ -24,8 +24,8 @@ use crate::apps::Config;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Way {
     host: HostName,
-    /// The application that holds the host, where it is another one.
-    holder: Option<Name>,
+    /// The application that holds the host, where it is another one, in words. Nothing is told of other namespaces.
+    holder: Option<String>,
     /// Whether HTTPS is asked for and somebody is named who issues certificates.
     wants_tls: bool,
     /// Whether it is also possible.
@@ -43,7 +43,7 @@ impl Way {
         })?;
         let wants_tls = config.issuer.is_some() && app.spec.tls.as_ref().is_none_or(|tls| tls.enabled);
         Ok(Self {
-            holder: holder(app, &host, world, config),
+            holder: holder(app, &host, world, config).map(|holder| told(&holder, app)),
             wants_tls,
             tls: wants_tls && world.cert_manager,
             traefik: world.traefik,
@@ -65,7 +65,7 @@ impl Way {
     /// Who holds the host instead, in words.
     pub(super) fn conflict(&self) -> Option<String> {
         let holder = self.holder.as_ref()?;
-        Some(format!("host {} is held by Application {holder}; choose another in spec.host", self.host))
+        Some(format!("host {} is held by {holder}; choose another in spec.host", self.host))
     }
 
     /// What `Exposed` says. `runs` tells whether there is something to route to.
@@ -177,6 +177,14 @@ fn host(app: &Application, config: &Config) -> Result<HostName, api::names::Name
     match &app.spec.host {
         Some(host) => Ok(host.clone()),
         None => format!("{}.{}", name(app), config.base_domain).parse(),
+    }
+}
+
+/// Who holds a host, as the owner of another application may know it.
+fn told(holder: &Name, app: &Application) -> String {
+    match holder.namespace == app.namespace() {
+        true => format!("Application {}", holder.name),
+        false => "an Application in another namespace".into(),
     }
 }
 
