@@ -24,17 +24,16 @@ const RESERVED: [&str; 3] = [".git", ".hg", ".svn"];
 pub struct File {
     /// Relative, with `/`
     pub path: String,
-    /// The file's content.
-    #[schemars(description = "")]
+    /// All of it
     pub content: String,
     /// How the content is written.
     #[serde(default)]
-    #[schemars(description = "Default utf-8")]
+    #[schemars(with = "String", description = "utf-8 (default) or base64")]
     pub encoding: Option<Encoding>,
 }
 
 /// How a content is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum Encoding {
     /// As text.
     #[default]

@@ -45,6 +45,7 @@ pub struct Output {
     /// Its name.
     pub name: String,
     /// How far it is, in one word.
+    #[schemars(with = "String")]
     pub phase: ApplicationPhase,
     /// Where it is reached.
     #[serde(skip_serializing_if = "Option::is_none")]
