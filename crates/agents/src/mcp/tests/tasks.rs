@@ -125,7 +125,9 @@ async fn what_is_deployed_is_a_task_until_it_runs() {
     assert_eq!(task["resultType"], "task", "{task}");
     stage.say(&namespace, "shop", "Running").await;
     let task = over(&ann, &task["taskId"]).await;
-    assert_eq!(task["result"]["structuredContent"]["phase"], "Running", "{task}");
+    let told = &task["result"]["structuredContent"];
+    assert_eq!((&told["phase"], &told["message"]), (&json!("Running"), &json!("it runs")), "{task}");
+    assert_eq!(told["url"], "http://shop.localhost");
     let names: Vec<&str> =
         stage.agents.tools().iter().filter(|tool| tool.begins.is_some()).map(Erased::name).collect();
     assert_eq!(names, ["push_code", "deploy_app"]);
