@@ -54,6 +54,7 @@ impl Tool for DeployApp {
         exactly one). For files you have yourself use push_code. Next: poll app_status. Credentials of \
         databases come by bind_service, not by env.";
     const HINTS: Hints = Hints { open_world: true, ..Hints::WRITES };
+    const BEGINS: Option<&'static str> = Some("name");
     type Input = Input;
     type Output = Begun;
 

@@ -54,6 +54,7 @@ impl Tool for PushCode {
         Rust, static pages, or a Procfile. Send the whole source each time; binary files as base64. \
         Next: poll app_status. For databases use provision_service and bind_service, never env.";
     const HINTS: Hints = Hints::WRITES;
+    const BEGINS: Option<&'static str> = Some("name");
     type Input = Input;
     type Output = Output;
 

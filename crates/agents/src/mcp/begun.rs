@@ -92,12 +92,13 @@ impl Begun {
     /// What the tool answered, with what has become of it since.
     fn told(&self, app: &Application, phase: ApplicationPhase) -> CallToolResult {
         let mut value = self.value.clone();
-        let url = app.status.as_ref().and_then(|status| status.url.clone());
-        let now = [("phase", Some(json!(phase))), ("url", url.map(Value::from))];
-        for (key, now) in now {
-            if let (Some(told), Some(now)) = (value.get_mut(key), now) {
-                *told = now;
-            }
+        value["phase"] = json!(phase);
+        if let Some(url) = app.status.as_ref().and_then(|status| status.url.clone()) {
+            value["url"] = url.into();
+        }
+        if let Some(message) = value.get_mut("message") {
+            let failed = phase == ApplicationPhase::Failed;
+            *message = if failed { "it failed; app_logs says why" } else { "it runs" }.into();
         }
         let mut result = calls::done(&value);
         result.is_error = Some(phase == ApplicationPhase::Failed);

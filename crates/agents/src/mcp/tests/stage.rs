@@ -31,7 +31,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) struct Stage {
     pub(super) plane: ControlPlane,
     audit: PathBuf,
-    agents: Agents,
+    pub(super) agents: Agents,
     address: SocketAddr,
     _dir: tempfile::TempDir,
     _stop: DropGuard,

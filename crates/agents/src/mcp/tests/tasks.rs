@@ -116,6 +116,24 @@ async fn a_task_ends_when_the_application_runs_or_has_failed() {
 }
 
 #[tokio::test]
+async fn what_is_deployed_is_a_task_until_it_runs() {
+    let stage = Stage::open().await;
+    let ann = stage.token("ann", Role::Session).await;
+    let (session, namespace) = ann.session().await;
+    let arguments = json!({ "session_id": session, "name": "shop", "image": "nginx:1" });
+    let task = ann.call("deploy_app", arguments).await;
+    assert_eq!(task["resultType"], "task", "{task}");
+    stage.say(&namespace, "shop", "Running").await;
+    let task = over(&ann, &task["taskId"]).await;
+    let told = &task["result"]["structuredContent"];
+    assert_eq!((&told["phase"], &told["message"]), (&json!("Running"), &json!("it runs")), "{task}");
+    assert_eq!(told["url"], "http://shop.localhost");
+    let names: Vec<&str> =
+        stage.agents.tools().iter().filter(|tool| tool.begins.is_some()).map(Erased::name).collect();
+    assert_eq!(names, ["push_code", "deploy_app"]);
+}
+
+#[tokio::test]
 async fn a_task_is_nothing_to_another_token() {
     let stage = Stage::with(Some(Arc::new(Long))).await;
     let ann = stage.token("ann", Role::Session).await;
