@@ -52,7 +52,7 @@ impl Planner {
             let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
             let object = format!("{}/{}", word(&manifest["kind"]), word(&manifest["metadata"]["name"]));
             let preview = asked.preview(manifest.clone(), &wish.namespace).await;
-            planned.push(written(object, preview, &wish.namespace));
+            planned.push(written(object, preview));
         }
         if wish.deletes.is_empty() {
             return planned;
@@ -88,7 +88,7 @@ impl plans::Planner for Planner {
 }
 
 /// What would become of something that is to be there.
-fn written(object: String, preview: Preview, namespace: &str) -> Planned {
+fn written(object: String, preview: Preview) -> Planned {
     let action = match (preview.new, preview.changes.is_empty()) {
         (true, _) => Action::Create,
         (false, false) => Action::Update,

@@ -61,6 +61,9 @@ fn what_a_program_says_is_fenced_escaped_and_holds_no_secret() {
     let after = lines.iter().rposition(|line| line.contains(mark)).expect("it ends");
     let last = lines.iter().rposition(|line| line.contains("password=")).expect("it is shown");
     assert!(opens < told && last < after && after == lines.len() - 1, "{text}");
-    assert!(!lines[opens + 1..after].iter().any(|line| line.contains(mark)), "nothing between bears it: {text}");
+    assert!(
+        !lines[opens + 1..after].iter().any(|line| line.contains(mark)),
+        "nothing between bears it: {text}"
+    );
     platform.stop("-TERM");
 }

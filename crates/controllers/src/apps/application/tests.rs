@@ -630,12 +630,7 @@ fn a_host_has_one_holder() {
             none.clone(),
             held(),
         ),
-        (
-            "both say so, the older counts",
-            other("other", older, none.clone(), mine()),
-            mine(),
-            held(),
-        ),
+        ("both say so, the older counts", other("other", older, none.clone(), mine()), mine(), held()),
         (
             "the same label elsewhere",
             other("other", older, json!("hello.example.org"), none.clone()),

@@ -1,6 +1,5 @@
 //! Plans of agents on a control plane in memory, from YAML to the objects.
 
-use std::time::Duration;
 
 use agents::identity::{Caller, Role};
 use agents::server::Asked as Called;
@@ -37,16 +36,10 @@ impl Stage {
         let rooms = controllers::all(config, services::Config::default());
         let directory = tempfile::tempdir().expect("a directory");
         let settings = Settings {
-            audit: directory.path().join("audit"),
-            address: "http://127.0.0.1:1".into(),
-            session_ttl: Duration::from_secs(3600),
             rate: 1e6,
             burst: 1_000_000,
-            push_bytes: 1,
-            push_files: 1,
-            private_git_hosts: Vec::new(),
-            postgres_versions: Vec::new(),
             planner: Some(Arc::new(Planner::new(client.clone(), rooms))),
+            ..Settings::new(directory.path().join("audit"), "http://127.0.0.1:1".into())
         };
         let opened = Agents::open(client.clone(), settings, CancellationToken::new()).await;
         let agents = opened.expect("is opened");

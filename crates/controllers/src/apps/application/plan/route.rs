@@ -182,7 +182,7 @@ fn host(app: &Application, config: &Config) -> Result<HostName, api::names::Name
 
 /// Who holds a host, as the owner of another application may know it.
 fn told(holder: &Name, app: &Application) -> String {
-    match holder.namespace == app.namespace() {
+    match Some(&holder.namespace) == app.metadata.namespace.as_ref() {
         true => format!("Application {}", holder.name),
         false => "an Application in another namespace".into(),
     }
