@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use api::secret::Sealed;
@@ -33,7 +33,7 @@ fn serve(root: &Path) -> String {
 }
 
 /// One request and its answer; the connection is closed after it.
-fn answer(mut stream: TcpStream, root: &PathBuf) {
+fn answer(mut stream: TcpStream, root: &Path) {
     let mut reader = BufReader::new(stream.try_clone().expect("a second handle"));
     let mut lines = Vec::new();
     loop {
