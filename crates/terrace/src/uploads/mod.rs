@@ -72,7 +72,7 @@ pub(crate) fn mount(plane: &ControlPlane, settings: &Settings, stop: Cancellatio
         async move { Ok::<_, Infallible>(uploads.answer(request).await) }
     });
     plane.mount(route::PREFIX, Mounted::new(service));
-    tokio::spawn(sweep::run(settings.blobs.clone(), plane.client(), stop));
+    tokio::spawn(sweep::run(settings.clone(), plane.client(), stop));
 }
 
 struct Uploads {

@@ -5,9 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::Namespace;
 use kube::Client;
+use kube::api::Api;
+use kube::runtime::{WatchStreamExt, watcher};
 use tokio_util::sync::CancellationToken;
 
+use super::Settings;
 use super::blobs::{ARCHIVE, PART};
 use super::route::{blob_url, is_digest};
 
@@ -24,35 +29,43 @@ const REFERRERS: [&str; 4] = [
 ];
 const SCHEME: &str = "terrace-blob://";
 
-/// Looks again and again, until `stop`.
-pub(super) async fn run(blobs: PathBuf, client: Client, stop: CancellationToken) {
+/// Looks again and again, and whenever a namespace is gone, until `stop`.
+pub(super) async fn run(settings: Settings, client: Client, stop: CancellationToken) {
+    let namespaces = watcher(Api::<Namespace>::all(client.clone()), watcher::Config::default().any_semantic());
+    let gone = namespaces.default_backoff().filter_map(async |event| match event {
+        Ok(watcher::Event::Delete(_)) => Some(()),
+        _ => None,
+    });
+    let mut gone = std::pin::pin!(gone);
     loop {
-        if let Err(error) = sweep(&blobs, &client, SystemTime::now()).await {
+        if let Err(error) = sweep(&settings, &client, SystemTime::now()).await {
             tracing::warn!(error = %format!("{error:#}"), "cannot look for archives to remove");
         }
         tokio::select! {
             () = stop.cancelled() => return,
+            _ = gone.next() => {}
             () = tokio::time::sleep(EVERY) => {}
         }
     }
 }
 
-/// One look: archives of namespaces that are gone, and old ones that nothing refers to.
-pub(super) async fn sweep(blobs: &Path, client: &Client, now: SystemTime) -> anyhow::Result<()> {
-    let kept = kept(blobs)?;
-    if kept.is_empty() {
+/// One look: archives and logs of namespaces that are gone, and old archives that nothing refers to.
+pub(super) async fn sweep(settings: &Settings, client: &Client, now: SystemTime) -> anyhow::Result<()> {
+    // What there is first, the namespaces second: one that comes in between is not taken for gone.
+    let (folders, kept) = (folders(&settings.blobs)?, kept(&settings.blobs)?);
+    let logs = self::folders(&settings.builds)?;
+    if folders.is_empty() && logs.is_empty() {
         return Ok(());
     }
     let namespaces = names(&list(client, "/api/v1/namespaces").await?)?;
+    for (name, folder) in folders.into_iter().chain(logs) {
+        if !namespaces.contains(&name) {
+            remove_folder(&folder);
+        }
+    }
     let old = |file: &&Kept| now.duration_since(file.changed).is_ok_and(|age| age > SPARE);
-    let gone: Vec<&Kept> = kept.iter().filter(|file| !namespaces.contains(&file.namespace)).collect();
     let aged: Vec<&Kept> =
         kept.iter().filter(|file| namespaces.contains(&file.namespace)).filter(old).collect();
-    for file in gone {
-        remove(&file.path);
-        // Only an empty one goes.
-        let _ = std::fs::remove_dir(blobs.join(&file.namespace));
-    }
     if aged.is_empty() {
         return Ok(());
     }
@@ -71,6 +84,23 @@ pub(super) async fn sweep(blobs: &Path, client: &Client, now: SystemTime) -> any
     Ok(())
 }
 
+/// The directories of namespaces in a directory, with their names.
+fn folders(place: &Path) -> anyhow::Result<Vec<(String, PathBuf)>> {
+    let told = || format!("cannot read {}", place.display());
+    let entries = match std::fs::read_dir(place) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.with_context(told)?,
+    };
+    let mut folders = Vec::new();
+    for entry in entries {
+        let entry = entry.with_context(told)?;
+        if entry.file_type().with_context(told)?.is_dir() {
+            folders.push((entry.file_name().to_string_lossy().into_owned(), entry.path()));
+        }
+    }
+    Ok(folders)
+}
+
 /// A file that is kept: an archive, which has an address, or what is left of an upload.
 struct Kept {
     namespace: String,
@@ -80,19 +110,10 @@ struct Kept {
 }
 
 fn kept(blobs: &Path) -> anyhow::Result<Vec<Kept>> {
-    let told = || format!("cannot read {}", blobs.display());
-    let folders = match std::fs::read_dir(blobs) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        folders => folders.with_context(told)?,
-    };
     let mut kept = Vec::new();
-    for folder in folders {
-        let folder = folder.with_context(told)?;
-        if !folder.file_type().with_context(told)?.is_dir() {
-            continue;
-        }
-        let namespace = folder.file_name().to_string_lossy().into_owned();
-        for entry in std::fs::read_dir(folder.path()).with_context(told)? {
+    for (namespace, folder) in folders(blobs)? {
+        let told = || format!("cannot read {}", folder.display());
+        for entry in std::fs::read_dir(&folder).with_context(told)? {
             let entry = entry.with_context(told)?;
             let file = entry.file_name().to_string_lossy().into_owned();
             let digest = file.strip_suffix(ARCHIVE).filter(|digest| is_digest(digest));
@@ -131,6 +152,12 @@ fn mentioned(text: &str) -> impl Iterator<Item = String> {
 fn remove(path: &Path) {
     if let Err(error) = std::fs::remove_file(path) {
         tracing::warn!(%error, path = %path.display(), "cannot remove an archive");
+    }
+}
+
+fn remove_folder(path: &Path) {
+    if let Err(error) = std::fs::remove_dir_all(path) {
+        tracing::warn!(%error, path = %path.display(), "cannot remove what a namespace left");
     }
 }
 

@@ -329,7 +329,12 @@ async fn archives_that_nobody_needs_go_and_those_in_use_stay() {
     let file = std::fs::File::options().append(true).open(fresh).expect("is there");
     file.set_modified(tomorrow - Duration::from_secs(60)).expect("is set");
     let client = house.plane.client();
-    sweep::sweep(&blobs, &client, SystemTime::now()).await.expect("is swept");
+    let settings = Settings::under(house.dir.path());
+    for namespace in ["red", "ghost"] {
+        std::fs::create_dir_all(settings.builds.join(namespace)).expect("a directory");
+        std::fs::write(settings.builds.join(namespace).join("a-1.log"), "built").expect("a log");
+    }
+    sweep::sweep(&settings, &client, SystemTime::now()).await.expect("is swept");
     assert_eq!(house.files().len(), 7, "nothing is old yet");
     let gone = Request::delete("/api/v1/namespaces/ghost").body(Full::default()).expect("is a request");
     house.plane.service().oneshot(gone).await.expect("never fails");
@@ -337,7 +342,8 @@ async fn archives_that_nobody_needs_go_and_those_in_use_stay() {
     let deleted =
         kube::runtime::wait::await_condition(namespaces, "ghost", |object: Option<&_>| object.is_none());
     tokio::time::timeout(PATIENCE, deleted).await.expect("it goes").expect("is watched");
-    sweep::sweep(&blobs, &client, tomorrow).await.expect("is swept");
+    sweep::sweep(&settings, &client, tomorrow).await.expect("is swept");
+    assert!(settings.builds.join("red/a-1.log").exists() && !settings.builds.join("ghost").exists());
     let name = |namespace: &str, content: &str| format!("{namespace}/{}.tar.gz", digest(content.as_bytes()));
     let mut want = vec![name("red", "app"), name("red", "fresh"), name("red", "past")];
     want.sort();

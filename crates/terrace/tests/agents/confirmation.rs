@@ -67,10 +67,11 @@ fn a_confirmation_cannot_be_faked() {
         json!({ "confirm": { "action": "accept", "content": { "agree": false } } }),
         json!({ "confirm": { "action": "accept", "content": { "agree": "true" } } }),
         json!({ "confirm": { "action": "accept" } }),
-        json!({}),
     ] {
         refused(&one, "a", answer, &ask("a"), "nothing was changed");
     }
+    let unanswered = again(&one, "deprovision_service", &db("a"), json!({}), &ask("a")).tool().expect("it asks");
+    assert_eq!(unanswered["resultType"], "input_required", "who has not answered is asked again");
     // Once refused, a seal is used up.
     let state = ask("a");
     refused(&one, "a", json!({ "confirm": { "action": "decline" } }), &state, "did not agree");
