@@ -73,6 +73,12 @@ pub(crate) fn audit(dir: &Path) -> PathBuf {
     dir.join("audit.log")
 }
 
+/// Where builds and pods keep things for each namespace: caches, layers, the fingerprints of both, logs.
+pub(crate) fn by_namespace(dir: &Path, shared: &Path) -> Vec<PathBuf> {
+    let builds = dir.join("builds");
+    vec![shared.join("caches"), builds.join("layers"), builds.join("keys"), dir.join("logs")]
+}
+
 /// Whether programs can be run as other users.
 pub(crate) fn is_root() -> bool {
     nix::unistd::geteuid().is_root()

@@ -171,7 +171,8 @@ async fn start(
     place::write_private(&kubeconfig, &plane.admin_kubeconfig(&address)?)?;
     let count = install::definitions(plane, definitions).await?;
     progress.part("definitions", &format!("{count} kinds are served"), None)?;
-    uploads::mount(plane, &uploads::Settings::under(dir), stop.clone());
+    let others = machine.as_ref().map(|plan| place::by_namespace(dir, &plan.shared)).unwrap_or_default();
+    uploads::mount(plane, &uploads::Settings { others, ..uploads::Settings::under(dir) }, stop.clone());
     plane.serve(api, &[])?;
     progress.part("api", "Kubernetes API", Some(&address))?;
     let (mut web, mut running) = (None, None);

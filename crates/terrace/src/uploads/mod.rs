@@ -42,6 +42,8 @@ pub(crate) struct Settings {
     pub blobs: PathBuf,
     /// Directory of the logs of builds: `<namespace>/<application>-<number>.log`.
     pub builds: PathBuf,
+    /// More directories with one for each namespace, which goes when the namespace does.
+    pub others: Vec<PathBuf>,
     /// Largest archive.
     pub archive_max: u64,
     /// How long a client may be silent while it uploads.
@@ -54,6 +56,7 @@ impl Settings {
         Self {
             blobs: data_dir.join("blobs"),
             builds: data_dir.join("build-logs"),
+            others: Vec::new(),
             archive_max: ARCHIVE_MAX,
             patience: Duration::from_secs(30),
         }

@@ -49,16 +49,19 @@ pub(super) async fn run(settings: Settings, client: Client, stop: CancellationTo
     }
 }
 
-/// One look: archives and logs of namespaces that are gone, and old archives that nothing refers to.
+/// One look: everything of namespaces that are gone, and old archives that nothing refers to.
 pub(super) async fn sweep(settings: &Settings, client: &Client, now: SystemTime) -> anyhow::Result<()> {
     // What there is first, the namespaces second: one that comes in between is not taken for gone.
     let (folders, kept) = (folders(&settings.blobs)?, kept(&settings.blobs)?);
-    let logs = self::folders(&settings.builds)?;
-    if folders.is_empty() && logs.is_empty() {
+    let mut others = self::folders(&settings.builds)?;
+    for place in &settings.others {
+        others.extend(self::folders(place)?);
+    }
+    if folders.is_empty() && others.is_empty() {
         return Ok(());
     }
     let namespaces = names(&list(client, "/api/v1/namespaces").await?)?;
-    for (name, folder) in folders.into_iter().chain(logs) {
+    for (name, folder) in folders.into_iter().chain(others) {
         if !namespaces.contains(&name) {
             remove_folder(&folder);
         }
