@@ -21,6 +21,7 @@ mod say;
 mod services;
 mod session;
 mod token;
+mod unused;
 mod up;
 mod uploads;
 

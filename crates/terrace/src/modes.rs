@@ -21,7 +21,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::{machine, place, preview};
+use crate::{machine, place, preview, unused};
 
 /// The word that makes this binary the parent of one program.
 pub(crate) const SHIM: &str = "shim";
@@ -98,6 +98,7 @@ impl Machine {
             parallel: BUILDS,
         };
         let builds = Arc::new(build::Live::open(settings, images.clone(), processes.clone()).await?);
+        tokio::spawn(unused::run(images.clone(), plan.dir.join("builds"), client.clone(), stop.clone()));
         let config = apps_config(&plan)?;
         preview::settings::publish(&client, &config)
             .await

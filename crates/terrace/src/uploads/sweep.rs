@@ -31,7 +31,8 @@ const SCHEME: &str = "terrace-blob://";
 
 /// Looks again and again, and whenever a namespace is gone, until `stop`.
 pub(super) async fn run(settings: Settings, client: Client, stop: CancellationToken) {
-    let namespaces = watcher(Api::<Namespace>::all(client.clone()), watcher::Config::default().any_semantic());
+    let namespaces =
+        watcher(Api::<Namespace>::all(client.clone()), watcher::Config::default().any_semantic());
     let gone = namespaces.default_backoff().filter_map(async |event| match event {
         Ok(watcher::Event::Delete(_)) => Some(()),
         _ => None,

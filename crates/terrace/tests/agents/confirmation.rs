@@ -70,7 +70,8 @@ fn a_confirmation_cannot_be_faked() {
     ] {
         refused(&one, "a", answer, &ask("a"), "nothing was changed");
     }
-    let unanswered = again(&one, "deprovision_service", &db("a"), json!({}), &ask("a")).tool().expect("it asks");
+    let unanswered =
+        again(&one, "deprovision_service", &db("a"), json!({}), &ask("a")).tool().expect("it asks");
     assert_eq!(unanswered["resultType"], "input_required", "who has not answered is asked again");
     // Once refused, a seal is used up.
     let state = ask("a");

@@ -134,7 +134,12 @@ fn apply(platform: &Platform, object: &Value) {
     use std::io::Write as _;
     let mut file = tempfile::NamedTempFile::new().expect("a file");
     file.write_all(object.to_string().as_bytes()).expect("it takes it");
-    let output = platform.command("kubectl").args(["apply", "-f"]).arg(file.path()).output().expect("kubectl is there");
+    let output = platform
+        .command("kubectl")
+        .args(["apply", "-f"])
+        .arg(file.path())
+        .output()
+        .expect("kubectl is there");
     assert!(output.status.success(), "{object}: {}", String::from_utf8_lossy(&output.stderr));
 }
 

@@ -61,12 +61,12 @@ fn nothing_is_left(platform: &Platform, namespace: &str, ports: &BTreeSet<String
     wait("its ports to be free", SOON, || (listening(platform) == *ports).then_some(()));
 }
 
-/// Files whose names tell of a namespace, and the data of databases.
+/// Files whose names tell of a namespace, the data of databases, and images.
 fn files_of(platform: &Platform, namespace: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     named(platform.path(), namespace, &mut found);
-    for place in ["clusters", "backups"] {
-        let place = platform.path().join("shared/databases").join(place);
+    for place in ["databases/clusters", "databases/backups", "images"] {
+        let place = platform.path().join("shared").join(place);
         found.extend(std::fs::read_dir(place).into_iter().flatten().flatten().map(|entry| entry.path()));
     }
     found

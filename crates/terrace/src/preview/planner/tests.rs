@@ -1,6 +1,5 @@
 //! Plans of agents on a control plane in memory, from YAML to the objects.
 
-
 use agents::identity::{Caller, Role};
 use agents::server::Asked as Called;
 use agents::tool::{Answered, Progress, Stop};
