@@ -14,6 +14,7 @@ use gateway::{Body, Gateway, PlatformAnswer};
 use http::{Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use kit::House;
+use kube::Client;
 use ports::build::{self, Images};
 use ports::postgres::{self, Postgres as _};
 use ports::{authority, forward, homes, loopback, probe, process, traffic};
@@ -105,8 +106,8 @@ impl Machine {
             .context("cannot write down how applications are reached")?;
         let databases = Arc::new(open_databases(&plan, words(SHIM)).await?);
         let rooms = controllers::all(config.clone(), services_config(&databases));
-        let settings = agents_settings(&plan, &databases, preview::Planner::new(client.clone(), rooms))?;
-        let agents = agents::Agents::open(client.clone(), settings, stop.clone()).await?;
+        let planner = preview::Planner::new(client.clone(), rooms);
+        let agents = open_agents(&client, &plan, &databases, planner, &stop).await?;
         let house = House::new(client, stop.clone());
         let house = controllers::all(config, services_config(&databases)).into_iter().fold(house, House::any);
         let authority = Arc::new(authority::Live::open(&plan.dir.join("pki"), jiff::Timestamp::now())?);
@@ -126,8 +127,7 @@ impl Machine {
             runtime: machine::container_runtime(),
             user: machine::user_of_programs,
         };
-        let limits = build::Limits { time: plan.build_timeout, ..build::Limits::default() };
-        let building = local::build::Config { user: machine::user_of_builds, limits };
+        let building = building(plan.build_timeout);
         let house = house
             .room(local::deployment::Deployments)
             .room(local::replica_set::ReplicaSets)
@@ -171,6 +171,11 @@ async fn open_databases(plan: &Plan, shim: Vec<String>) -> anyhow::Result<postgr
     Ok(postgres::Live::open(settings).await?)
 }
 
+fn building(time: Duration) -> local::build::Config {
+    let limits = build::Limits { time, ..build::Limits::default() };
+    local::build::Config { user: machine::user_of_builds, limits }
+}
+
 fn kept() -> local::pg_cluster::Settings {
     local::pg_cluster::Settings { keep: KEPT }
 }
@@ -183,15 +188,17 @@ fn services_config(databases: &postgres::Live) -> services::Config {
     })
 }
 
-/// How agents are served here.
-fn agents_settings(
+/// The server for agents, not yet at its door.
+async fn open_agents(
+    client: &Client,
     plan: &Plan,
     databases: &postgres::Live,
     planner: preview::Planner,
-) -> anyhow::Result<agents::Settings> {
+    stop: &CancellationToken,
+) -> anyhow::Result<agents::Agents> {
     let Agents { listener, rate, session_ttl, private_git_hosts } = &plan.agents;
     let address = format!("http://127.0.0.1:{}", listener.local_addr()?.port());
-    Ok(agents::Settings {
+    let settings = agents::Settings {
         session_ttl: *session_ttl,
         rate: f64::from(*rate),
         burst: rate.saturating_mul(10),
@@ -200,7 +207,8 @@ fn agents_settings(
         postgres_versions: databases.builds().into_keys().map(|major| major.to_string()).collect(),
         planner: Some(Arc::new(planner)),
         ..agents::Settings::new(place::audit(&plan.dir), address)
-    })
+    };
+    Ok(agents::Agents::open(client.clone(), settings, stop.clone()).await?)
 }
 
 /// How applications are reached here.

@@ -31,7 +31,7 @@ impl Handler {
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let caller = self.caller(context)?;
+        let caller = self.known((&request.name, ""), context).await?;
         let mut asked = Asked {
             tool: request.name.clone().into_owned(),
             arguments: request.arguments.clone().unwrap_or_default(),

@@ -33,7 +33,7 @@ impl Handler {
         uri: &str,
         context: &RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let caller = self.caller(context)?;
+        let caller = self.admitted(("resources/subscribe", uri), context).await?;
         let begun = match self.added(uri) {
             true => Ok(()),
             false => self.watch_one(&caller, uri, context).await,
@@ -72,8 +72,8 @@ impl Handler {
     /// Tells a client of the later era what changes, until it, its token or the server ends.
     pub(super) async fn follow(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let request = context.request_context();
-        let caller = self.caller(request)?;
         let uris = context.accepted().resource_subscriptions.clone().unwrap_or_default();
+        let caller = self.admitted(("subscriptions/listen", &uris.join(" ")), request).await?;
         let watch = calls::bounded(self.watch_of(&caller, &uris, request)).await;
         let subject = uris.join(" ");
         let watch = self.noted(&caller, ("subscriptions/listen", &subject), request, watch).await?;

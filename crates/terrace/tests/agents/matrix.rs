@@ -220,3 +220,47 @@ fn nobody_gets_at_the_session_of_another() {
     }
     scene.platform.stop("-TERM");
 }
+
+#[test]
+fn a_line_is_dead_when_its_token_is_revoked() {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    let mut platform = Platform::start(&[]);
+    let token = token(&platform, "short", &["--session"]);
+    let mut line = platform
+        .command(env!("CARGO_BIN_EXE_terrace"))
+        .arg("mcp")
+        .env("TERRACE_TOKEN", token)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("the binary is there");
+    let mut says = line.stdin.take().expect("it is piped");
+    let mut hears = BufReader::new(line.stdout.take().expect("it is piped")).lines();
+    let mut ask = |message: Value| -> Value {
+        writeln!(says, "{message}").expect("it listens");
+        let told = hears.next().expect("an answer").expect("it is text");
+        serde_json::from_str(&told).expect("it is JSON")
+    };
+    let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } });
+    ask(json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello }));
+    let register = |id: u32| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "register", "arguments": {} } });
+    assert_eq!(ask(register(2))["result"]["isError"], false);
+    let revoked =
+        platform.command(env!("CARGO_BIN_EXE_terrace")).args(["token", "revoke", "short", "--yes"]).status();
+    assert!(revoked.expect("the binary is there").success());
+    let trail = platform.data().join("audit.log");
+    let records = || std::fs::read_to_string(&trail).expect("there is a trail");
+    let mut id = 2;
+    let refused = wait("the token to be unknown", SOON, || {
+        id += 1;
+        let before = records().lines().count();
+        let answer = ask(register(id));
+        assert_eq!(records().lines().count(), before + 1, "each call leaves one record: {answer}");
+        answer["error"]["message"].as_str().map(str::to_owned)
+    });
+    assert!(refused.contains("revoked"), "{refused}");
+    assert!(records().lines().last().is_some_and(|last| last.contains(r#""outcome":"refused""#)));
+    drop(says);
+    assert!(line.wait().expect("it is ours").success(), "the line ends with its input");
+    platform.stop("-TERM");
+}

@@ -79,8 +79,8 @@ impl Handler {
         request: GetPromptRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let caller = self.caller(context)?;
         let name = request.name.clone();
+        let caller = self.admitted(("prompts/get", &name), context).await?;
         let got = match self.prompt_extra(&caller, &request, context).await {
             Some(added) => added,
             None => text(&request)

@@ -58,7 +58,7 @@ impl Handler {
         uri: &str,
         context: &RequestContext<RoleServer>,
     ) -> Result<ReadResourceResult, ErrorData> {
-        let caller = self.caller(context)?;
+        let caller = self.admitted(("resources/read", uri), context).await?;
         let contents = calls::bounded(self.contents(&caller, uri)).await;
         self.noted(&caller, ("resources/read", uri), context, contents).await
     }
