@@ -67,6 +67,7 @@ impl Stage {
             push_bytes: BYTES,
             push_files: FILES,
             private_git_hosts: vec!["git.internal".into()],
+            postgres_versions: vec!["16".into(), "17".into()],
             ..Settings::new(dir.path().join("audit"), "http://127.0.0.1:7070".into())
         };
         let agents = Agents::open(client.clone(), settings, CancellationToken::new()).await.expect("opens");
