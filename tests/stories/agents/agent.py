@@ -48,6 +48,10 @@ async def connected(way, person=None, mode="auto", token=None):
             yield client
 
 
+# The tools that have answered.
+CALLED = set()
+
+
 class Refused(Exception):
     """What a tool answered instead."""
 
@@ -59,4 +63,5 @@ async def call(client, tool, **arguments):
     if result.is_error:
         raise Refused(text)
     assert result.structured_content is not None, (tool, text)
+    CALLED.add(tool)
     return result.structured_content

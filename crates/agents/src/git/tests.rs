@@ -117,7 +117,11 @@ async fn a_person_enters_the_secret_and_the_agent_never_sees_it() {
         assert!(page.contains(part), "{part}: {page}");
     }
     assert!(!page.contains("<script") && !page.contains("<b>"));
-    assert_eq!(exchange(&address, &get("evil.example"), "").await.0, 421, "the door asks for whom it is meant");
+    assert_eq!(
+        exchange(&address, &get("evil.example"), "").await.0,
+        421,
+        "the door asks for whom it is meant"
+    );
 
     let kind = "Content-Type: application/x-www-form-urlencoded";
     let post = |path: &str, more: &str| format!("POST {path} HTTP/1.1\r\nHost: {address}\r\n{kind}{more}");

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use crate::agent::{address, token};
@@ -25,20 +26,44 @@ fn tell(way: &str, mode: &str) {
     let ports = listening(&platform);
     let other = if mode == "auto" { "legacy" } else { "auto" };
     for mode in [mode, other] {
-        let namespace = play(&platform, &token, way, mode);
+        let namespace = play(&platform, &token, "story.py", way, mode);
         nothing_is_left(&platform, &namespace, &ports);
     }
     platform.stop("-TERM");
 }
 
-fn play(platform: &Platform, token: &str, way: &str, mode: &str) -> String {
+#[test]
+fn every_tool_answers_as_its_schema_says() {
+    let mut platform = Platform::start(&[]);
+    let token = token(&platform, "story", &["--session"]);
+    platform.kubectl(&[
+        "-n",
+        "default",
+        "create",
+        "secret",
+        "generic",
+        "stock",
+        "--from-literal=url=a-secret-that-only-the-person-knows",
+    ]);
+    let source = json!({
+        "apiVersion": "iaf.io/v1alpha1", "kind": "DataSource", "metadata": { "name": "stock" },
+        "spec": { "kind": "postgres", "description": "what is in stock",
+                  "secretRef": { "name": "stock", "namespace": "default" }, "envVarMapping": { "url": "STOCK_URL" } },
+    });
+    platform.try_apply_object(&source).expect("it is taken");
+    play(&platform, &token, "every_tool.py", "http", "auto");
+    play(&platform, &token, "every_tool.py", "stdio", "legacy");
+    platform.stop("-TERM");
+}
+
+fn play(platform: &Platform, token: &str, story: &str, way: &str, mode: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let cache = std::env::var_os("TERRACE_CACHE_DIR").map_or_else(|| root.join(".cache"), PathBuf::from);
     let python = cache.join("venv/bin/python");
     assert!(python.exists(), "{} is missing: `make test` makes it", python.display());
     let output = platform
         .command(&python.display().to_string())
-        .arg(root.join("tests/stories/agents/story.py"))
+        .arg(root.join("tests/stories/agents").join(story))
         .args([way, mode])
         .env("TERRACE", env!("CARGO_BIN_EXE_terrace"))
         .env("TERRACE_MCP", format!("http://{}/mcp", address(platform)))
@@ -47,7 +72,7 @@ fn play(platform: &Platform, token: &str, way: &str, mode: &str) -> String {
         .output()
         .expect("python is there");
     let (out, words) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{way} {mode}: {out}{words}\n{}", platform.last_words());
+    assert!(output.status.success(), "{story} {way} {mode}: {out}{words}\n{}", platform.last_words());
     out.trim().to_owned()
 }
 
