@@ -237,6 +237,7 @@ impl Door {
         };
         let fingerprint = presented.fingerprint();
         if !self.visits.admit(request.headers(), &fingerprint) {
+            self.refused(&request, fingerprint, String::new(), "NoSession").await;
             return text(StatusCode::NOT_FOUND, "Not Found: Session not found");
         }
         let (parts, body) = request.into_parts();
@@ -304,13 +305,20 @@ impl Door {
             Err(error @ Error::TooOften { seconds }) => (error.word(), too_often(seconds)),
             _ => ("Unauthorized", unauthorized()),
         };
+        let token = presented.map(|presented| presented.fingerprint()).unwrap_or_default();
+        self.refused(request, token, peer, reason).await;
+        Err(refusal)
+    }
+
+    /// Writes down that a request was turned away.
+    async fn refused(&self, request: &Request<Incoming>, token: String, subject: String, reason: &str) {
         let record = Record {
             time: Timestamp::now(),
-            token: presented.map(|presented| presented.fingerprint()).unwrap_or_default(),
+            token,
             name: String::new(),
             agent: String::new(),
             action: format!("{} {}", request.method(), request.uri().path()),
-            subject: peer,
+            subject,
             arguments: audit::digest(&Map::new()),
             plan: None,
             outcome: Outcome::Refused,
@@ -319,7 +327,6 @@ impl Door {
         if let Err(error) = self.agents.note(record).await {
             tracing::error!(%error, "a refusal could not be written down");
         }
-        Err(refusal)
     }
 }
 

@@ -77,3 +77,64 @@ fn bound(caller: &Caller, asked: &Asked) -> Vec<u8> {
     let parts = [caller.fingerprint.as_str(), &asked.tool, &audit::digest(&asked.arguments)];
     parts.join("\n").into_bytes()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::identity::Role;
+
+    fn caller(fingerprint: &str) -> Caller {
+        Caller { name: "t".into(), fingerprint: fingerprint.into(), role: Role::Session, scoped: false }
+    }
+
+    fn asked(tool: &str, name: &str) -> Asked {
+        let arguments = json!({ "name": name }).as_object().cloned().unwrap_or_default();
+        Asked { tool: tool.into(), arguments, ..Asked::default() }
+    }
+
+    #[test]
+    fn a_seal_opens_once_for_whom_and_what_it_was_made() {
+        let seals = Seals::new();
+        let (owner, wish) = (caller("a"), asked("deprovision_service", "db"));
+        let seal = || seals.seal(&owner, &wish, "plan".into()).expect("it is sealed");
+        let why = |caller: &Caller, asked: &Asked, state: &str| match seals.open(caller, asked, state) {
+            Ok(answered) => answered.hash,
+            Err(error) => error.to_string(),
+        };
+        let not_made = "not made for this caller and this call";
+        let sealed = seal();
+        let cut = &sealed[..sealed.len() - 1];
+        for (what, told) in [
+            ("somebody else", why(&caller("b"), &wish, &sealed)),
+            ("another tool", why(&owner, &asked("delete_app", "db"), &sealed)),
+            ("other arguments", why(&owner, &asked("deprovision_service", "other"), &sealed)),
+            ("cut", why(&owner, &wish, cut)),
+            ("longer", why(&owner, &wish, &format!("{sealed}A"))),
+            ("nothing", why(&owner, &wish, "")),
+            (
+                "of another server",
+                why(&owner, &wish, &Seals::new().seal(&owner, &wish, "plan".into()).expect("sealed")),
+            ),
+        ] {
+            assert!(told.contains(not_made), "{what}: {told}");
+        }
+        assert_eq!(why(&owner, &wish, &sealed), "plan", "what was refused is not used up by it");
+        assert!(why(&owner, &wish, &sealed).contains("has been used"));
+        assert_eq!(why(&owner, &wish, &seal()), "plan", "another one is another one");
+    }
+
+    #[test]
+    fn a_seal_does_not_last() {
+        let seals = Seals::lasting(Duration::from_millis(1));
+        let (owner, wish) = (caller("a"), asked("deprovision_service", "db"));
+        let sealed = seals.seal(&owner, &wish, "plan".into()).expect("it is sealed");
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(3) {
+            std::hint::spin_loop();
+        }
+        let told = seals.open(&owner, &wish, &sealed).expect_err("its time is over").to_string();
+        assert!(told.contains("it has expired"), "{told}");
+    }
+}
