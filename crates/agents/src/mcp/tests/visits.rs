@@ -16,6 +16,8 @@ async fn a_session_id_is_of_no_use_to_another_token() {
     assert_eq!(eve.within(&id, "tools/list", json!({})).await.0, StatusCode::NOT_FOUND);
     assert_eq!(eve.stream(&id).await.status(), StatusCode::NOT_FOUND);
     assert_eq!(eve.send(Method::DELETE, &headers, &Value::Null).await.status(), StatusCode::NOT_FOUND);
+    let refused = stage.trail().iter().filter(|record| record.ends_with("refused")).count();
+    assert_eq!(refused, 3, "each attempt is written down: {:?}", stage.trail());
     let (status, tools) = ann.within(&id, "tools/list", json!({})).await;
     assert_eq!(status, StatusCode::OK);
     assert!(tools["tools"].is_array());
