@@ -109,24 +109,25 @@ impl Scene {
         text.lines().count()
     }
 
-    /// Asks, and insists on a refusal that says nothing, does nothing, and is written down once.
+    /// Asks, and insists on a refusal that says nothing and is written down once.
     #[track_caller]
     fn refuses(&self, what: &str, ask: impl FnOnce() -> Answer) {
-        let (stand, records) = (self.stand(), self.records());
+        let records = self.records();
         let answer = ask();
         let refused = answer.tool().is_err() || answer.body["error"].is_object();
         assert!(refused, "{what} was answered: {answer:?}");
         let told = answer.body.to_string();
         assert!(!told.contains(CANARY), "{what} tells what it must not: {told}");
-        assert_eq!(self.stand(), stand, "{what} changed something");
         assert_eq!(self.records(), records + 1, "{what} left no record, or several: {told}");
     }
 
     /// Every tool and every resource of a session that this caller may not touch.
     fn refuses_all(&self, who: &str, agent: &Agent, session: &str, spared: &[&str]) {
+        let stand = self.stand();
         for tool in self.tools.iter().filter(|tool| !spared.contains(&tool.as_str())) {
             self.refuses(&format!("{tool} by {who}"), || agent.call(tool, arguments(tool, session)));
         }
+        assert_eq!(self.stand(), stand, "{who} changed something");
     }
 }
 
