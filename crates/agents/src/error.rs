@@ -92,7 +92,7 @@ pub enum Error {
     },
     /// A person has to agree, and the client cannot ask one.
     #[error(
-        "{what} A person has to agree to this, and this client cannot ask one (no elicitation). Let them run: {command}"
+        "{what} Only a person can do this, and this client cannot ask one (no elicitation). Let them run: {command}"
     )]
     NeedsPerson {
         /// What was asked for.

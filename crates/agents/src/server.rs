@@ -43,6 +43,8 @@ pub struct Settings {
     pub push_files: usize,
     /// Hosts of git repositories that may lie in private networks or on this machine.
     pub private_git_hosts: Vec<String>,
+    /// Whether builds can fetch over ssh.
+    pub git_over_ssh: bool,
     /// Domain of applications that name no host.
     pub base_domain: String,
     /// Major versions of PostgreSQL that services can have here.
@@ -63,6 +65,7 @@ impl Settings {
             push_bytes: 10 * 1024 * 1024,
             push_files: 2_000,
             private_git_hosts: Vec::new(),
+            git_over_ssh: true,
             base_domain: "localhost".into(),
             postgres_versions: Vec::new(),
             planner: None,

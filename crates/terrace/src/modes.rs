@@ -203,6 +203,8 @@ async fn open_agents(
         rate: f64::from(*rate),
         burst: rate.saturating_mul(10),
         private_git_hosts: private_git_hosts.clone(),
+        // ssh insists on a user that the machine knows by name, and builds run as users that it does not.
+        git_over_ssh: false,
         base_domain: plan.base_domain.to_string(),
         postgres_versions: databases.builds().into_keys().map(|major| major.to_string()).collect(),
         planner: Some(Arc::new(planner)),

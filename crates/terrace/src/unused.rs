@@ -31,9 +31,9 @@ const DIGEST: &str = "@sha256:";
 /// what came of them.
 pub(crate) async fn run(images: Images, records: PathBuf, client: Client, stop: CancellationToken) {
     let apps = watcher(Api::<Application>::all(client.clone()), watcher::Config::default());
-    let gone = apps.default_backoff().filter_map(async |event| match event {
-        Ok(watcher::Event::Delete(_)) => Some(()),
-        _ => None,
+    let gone = apps.default_backoff().filter_map(|event| {
+        let gone = matches!(event, Ok(watcher::Event::Delete(_)));
+        std::future::ready(gone.then_some(()))
     });
     let mut gone = std::pin::pin!(gone);
     loop {

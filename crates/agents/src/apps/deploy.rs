@@ -69,7 +69,13 @@ impl Tool for DeployApp {
             }
             (None, Some(url)) => {
                 let revision = checked_revision(git_revision.unwrap_or_else(|| "main".into()))?;
-                let url = git_url::checked(&url, &call.agents.settings().private_git_hosts).await?;
+                let settings = call.agents.settings();
+                let url = git_url::checked(&url, &settings.private_git_hosts).await?;
+                if url.starts_with("ssh://") && !settings.git_over_ssh {
+                    let why = "this platform fetches over https; write https://host/path, and add_git_credential \
+                               if the repository is private";
+                    return Err(Error::invalid("git_url", why).into());
+                }
                 Source::Git(GitSource { url, revision })
             }
             (Some(_), Some(_)) | (None, None) => {

@@ -88,6 +88,9 @@ fn wish(call: &Call<'_>, input: Input) -> Result<Wish, Error> {
     let Input { name, host, username, kind } = input;
     store::checked_name(&name)?;
     let kind = kind.unwrap_or_default();
+    if kind == Kind::Ssh && !call.agents.settings().git_over_ssh {
+        return Err(Error::invalid("kind", "builds of this platform fetch over https; add a token instead"));
+    }
     let host = Host::read(&host, kind, &call.agents.settings().private_git_hosts)?;
     let username = username.filter(|username| !username.is_empty());
     username.as_deref().map_or(Ok(()), store::checked_username)?;

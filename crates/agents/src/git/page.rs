@@ -97,7 +97,7 @@ where
     let Some(taken) = agents.entries().take(id, Instant::now()) else { return Err(Refused::Over) };
     let mut wish = taken.1.wish.clone();
     wish.username = username.filter(|name| !name.is_empty()).or(wish.username);
-    let stored = match live(agents, &taken.1.namespace).await {
+    let stored = match live(agents, &taken.1).await {
         Ok(()) => store::put(agents.client(), &taken.1.namespace, &wish, &secret).await,
         Err(error) => Err(error),
     };
@@ -107,8 +107,12 @@ where
     })
 }
 
-/// Whether the session is still there.
-async fn live(agents: &Agents, namespace: &str) -> Result<(), Error> {
+/// Whether the session is still there, and whoever asked is still let in.
+async fn live(agents: &Agents, pending: &Pending) -> Result<(), Error> {
+    let namespace = &pending.namespace;
+    if !agents.tokens().knows(&pending.fingerprint, Timestamp::now()) {
+        return Err(Error::Denied { what: "store anything: it was revoked".into() });
+    }
     let found = Api::<Namespace>::all(agents.client().clone()).get_opt(namespace).await?;
     match found.is_some_and(|found| !sessions::is_ending(&found)) {
         true => Ok(()),

@@ -191,6 +191,18 @@ async fn agents_may_no_more_with_credentials_than_they_were_given() {
 }
 
 #[tokio::test]
+async fn a_page_stores_nothing_for_a_token_that_was_revoked() {
+    let stage = Stage::start().await;
+    let gone = stage.stranger("gone");
+    let id = stage.session(&gone).await;
+    let entry = entry(&stage, &gone, wish(&id)).await;
+    let request = Request::post(format!("/enter/{}", entry.id)).header("host", "localhost:7070");
+    let request = request.body(Full::new(Bytes::from_static(b"secret=a-token"))).expect("a request");
+    assert_eq!(page::answer(&stage.agents, request).await.status(), StatusCode::BAD_REQUEST);
+    assert!(secret(&stage, &id).await.is_none());
+}
+
+#[tokio::test]
 async fn a_private_key_is_stored_for_ssh_and_a_credential_can_be_deleted() {
     let stage = Stage::start().await;
     let owner = stage.caller("owner", Role::Session);

@@ -54,6 +54,13 @@ impl Book {
         (!kept.expired(now)).then(|| kept.caller())
     }
 
+    /// Whether a token of this fingerprint is still good.
+    pub fn knows(&self, fingerprint: &str, now: Timestamp) -> bool {
+        let pages = self.0.read();
+        let mut all = pages.by_digest.values().filter(|(_, kept)| !kept.expired(now));
+        all.any(|(_, kept)| kept.caller().fingerprint == fingerprint)
+    }
+
     /// Whether all tokens have been read once.
     pub fn is_read(&self) -> bool {
         self.0.read().read

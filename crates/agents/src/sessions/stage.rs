@@ -46,6 +46,13 @@ impl Stage {
         };
         let stop = CancellationToken::new();
         let agents = Agents::open(client.clone(), settings, stop.clone()).await.expect("opens");
+        // What is added before the first reading would be forgotten by it.
+        let read = async {
+            while !agents.tokens().is_read() {
+                tokio::task::yield_now().await
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), read).await.expect("the tokens are read");
         Self { agents, client, dir, _plane: plane, _stop: stop.drop_guard() }
     }
 
@@ -56,7 +63,15 @@ impl Stage {
     /// The holder of a new token.
     pub(crate) fn caller(&self, name: &str, role: Role) -> Caller {
         let kept = Kept { name: name.into(), role, digest: mint().1, expires: None, namespaces: Vec::new() };
+        self.agents.tokens().add(kept.clone());
         kept.caller()
+    }
+
+    /// A caller whose token was revoked.
+    pub(crate) fn stranger(&self, name: &str) -> Caller {
+        let digest = mint().1;
+        Kept { name: name.into(), role: Role::Session, digest, expires: None, namespaces: Vec::new() }
+            .caller()
     }
 
     /// Asks for something.

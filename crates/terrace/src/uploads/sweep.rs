@@ -33,9 +33,9 @@ const SCHEME: &str = "terrace-blob://";
 pub(super) async fn run(settings: Settings, client: Client, stop: CancellationToken) {
     let namespaces =
         watcher(Api::<Namespace>::all(client.clone()), watcher::Config::default().any_semantic());
-    let gone = namespaces.default_backoff().filter_map(async |event| match event {
-        Ok(watcher::Event::Delete(_)) => Some(()),
-        _ => None,
+    let gone = namespaces.default_backoff().filter_map(|event| {
+        let gone = matches!(event, Ok(watcher::Event::Delete(_)));
+        std::future::ready(gone.then_some(()))
     });
     let mut gone = std::pin::pin!(gone);
     loop {
