@@ -79,7 +79,7 @@ pub enum Error {
         session: String,
     },
     /// The caller's rights do not reach so far.
-    #[error("this token may not {what}")]
+    #[error("forbidden: this identity may not {what}")]
     Denied {
         /// What was asked for.
         what: String,

@@ -78,8 +78,14 @@ fn no_acknowledged_commit_is_lost_when_the_primary_is_killed_ten_times() {
     std::fs::create_dir(&place).expect("a directory");
     let mut times = Vec::new();
     for round in 0..KILLS {
-        wait("all three instances", PATIENCE, || {
+        let mut last = String::new();
+        wait(&format!("all three instances in round {round}"), PATIENCE, || {
             let status = platform.object("cluster.postgresql.cnpg.io", "db")["status"].clone();
+            let told = format!("{} {} {}", status["phase"], status["phaseReason"], status["readyInstances"]);
+            if told != last {
+                eprintln!("round {round}: {told}");
+                last = told;
+            }
             (status["readyInstances"] == 3 && status["phase"] == "Cluster in healthy state").then_some(())
         });
         let sql = connect(&platform, "db");

@@ -27,7 +27,7 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kit::{Bell, Fault, Index, Name, Plan, Reader, Receipt, Refusal, Relation, Room};
 use parking_lot::Mutex;
 use ports::authority::Authority;
-use ports::postgres::{Key, Number, Postgres};
+use ports::postgres::{Key, Lsn, Number, Postgres};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -73,7 +73,7 @@ pub struct Settings {
 }
 
 /// Since when standbys that are up receive nothing, by the uid of their cluster.
-type Silent = Mutex<BTreeMap<String, BTreeMap<Number, Timestamp>>>;
+type Silent = Mutex<BTreeMap<String, BTreeMap<Number, (Timestamp, Lsn)>>>;
 
 /// The PostgreSQL clusters of this machine.
 pub struct Clusters<P, A> {

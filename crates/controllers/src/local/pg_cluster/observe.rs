@@ -11,7 +11,7 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kit::{Dice, Fault, Reader};
 use kube::ResourceExt;
 use ports::authority::{Authority, Facts};
-use ports::postgres::{Instance, Number, Postgres, Run, Seen};
+use ports::postgres::{Instance, Lsn, Number, Postgres, Run, Seen, There};
 
 use super::super::service::REACHABLE;
 use super::plan::{Door, Given, Held, Origin, World, app_secret, kept_name};
@@ -71,18 +71,28 @@ fn silent<P, A>(
     let mut all = room.silent.lock();
     let uid = cluster.metadata.uid.clone().unwrap_or_default();
     let before = all.remove(&uid).unwrap_or_default();
-    let quiet = seen.instances.iter().filter(|(_, instance)| match instance {
-        Instance::There(there) => {
-            there.standby && matches!(&there.run, Run::Up(facts) if facts.in_recovery && !facts.streaming)
-        }
-        Instance::Coming { .. } | Instance::Broken { .. } => false,
-    });
-    let since = |number: &Number| before.get(number).copied().unwrap_or(now);
-    let held: BTreeMap<Number, Timestamp> = quiet.map(|(number, _)| (*number, since(number))).collect();
+    let up = |instance: &Instance| match instance {
+        Instance::There(There { run: Run::Up(facts), .. }) => Some(facts.clone()),
+        Instance::There(_) | Instance::Coming { .. } | Instance::Broken { .. } => None,
+    };
+    let standbys = seen.instances.iter().filter_map(|(number, instance)| Some((*number, up(instance)?)));
+    let standbys: Vec<_> = standbys.filter(|(_, facts)| facts.in_recovery).collect();
+    // One that has strayed begins to receive again and again, and gets nothing: only the primary knows better.
+    let served = |number: &Number| {
+        seen.instances.values().filter_map(up).any(|facts| facts.serves.contains_key(number))
+    };
+    let quiet = standbys.into_iter().filter(|(number, facts)| !(facts.streaming && served(number)));
+    let held: BTreeMap<Number, (Timestamp, Lsn)> = quiet
+        .map(|(number, facts)| match before.get(&number) {
+            Some((since, reached)) if facts.lsn <= *reached => (number, (*since, *reached)),
+            _ => (number, (now, facts.lsn)),
+        })
+        .collect();
+    let since = held.iter().map(|(number, (since, _))| (*number, *since)).collect();
     if !held.is_empty() {
-        all.insert(uid, held.clone());
+        all.insert(uid, held);
     }
-    held
+    since
 }
 
 /// What the certificate says that the servers show, if clients of today trust it.

@@ -208,6 +208,15 @@ impl Postgres for Fake {
         if !node.is_up() || node.fenced {
             return unfit(format!("instance {number} is no standby that is up"));
         }
+        let own = (node.timeline, node.lsn);
+        let counted = state.cluster(key).synchronous.clone();
+        let more = |(held, node): (&Number, &Node)| {
+            *held != number && counted.contains(held) && !node.fenced && (node.timeline, node.lsn) > own
+        };
+        if state.cluster(key).nodes.iter().any(more) {
+            return unfit(format!("another instance has more than instance {number}"));
+        }
+        let node = state.node(key, number)?;
         if node.standby {
             (node.standby, node.follows, node.timeline) = (false, None, newest + 1);
         }

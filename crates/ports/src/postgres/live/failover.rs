@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::super::{Certificate, Error, Key, Number, Stop};
+use super::super::{Certificate, Error, Instance, Key, Lsn, Number, Run, Stop};
 use super::places::standby_signal;
 use super::program::Call;
 use super::{Inner, Live, conf, files};
@@ -65,7 +65,7 @@ impl Live {
         let _alone = gate.lock().await;
         let (inner, uid) = (&self.inner, &cluster.uid);
         let record = inner.there(cluster, number)?;
-        for other in record.instances.keys().copied().filter(|other| *other != number) {
+        for other in record.synchronous.iter().copied().filter(|other| *other != number) {
             if inner.is_primary(uid, other) {
                 let story = format!("instance {other} of {} is the primary and not put aside", cluster.name);
                 return Err(Error::Unfit(story));
@@ -75,6 +75,7 @@ impl Live {
                 inner.put_aside(cluster, other, Stop::Immediate).await?;
             }
         }
+        inner.has_most(cluster, number).await?;
         // What the new primary acknowledges, nobody has waited for: this must be known before the first commit.
         inner
             .update(uid, |record| {
@@ -230,6 +231,45 @@ impl Inner {
         };
         if let Err(error) = self.call(call).await {
             tracing::warn!(cluster = %cluster.name, %error, "the archive may miss what was written last");
+        }
+    }
+
+    /// Refuses a standby that has less than another one that counts.
+    ///
+    /// What made somebody choose it may be older than the last commits: instances are looked at side by side, and a
+    /// primary that is seen dead may have lived on after its standbys were seen. Now nobody takes writes, so what they
+    /// have is all there is.
+    async fn has_most(&self, cluster: &Key, number: Number) -> Result<(), Error> {
+        let uid = &cluster.uid;
+        let Some(record) = self.record(uid) else { return Ok(()) };
+        // One that has been promoted already has nothing to be compared with.
+        let Some(own) = self.reached(uid, number).await? else { return Ok(()) };
+        for other in record.instances.keys().copied().filter(|other| *other != number) {
+            if self.places.fence(uid, other).exists() {
+                continue;
+            }
+            match self.reached(uid, other).await? {
+                Some(reached) if reached > own => {
+                    let story = format!("instance {other} has more than instance {number}");
+                    return Err(Error::Server { what: PROMOTE, story });
+                }
+                None => {
+                    let story =
+                        format!("instance {other} may have more than instance {number}, and cannot be asked");
+                    return Err(Error::Server { what: PROMOTE, story });
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// How far a standby is that can be asked.
+    async fn reached(&self, uid: &str, number: Number) -> Result<Option<(u32, Lsn)>, Error> {
+        let Some(Instance::There(there)) = self.see_one(uid, number).await? else { return Ok(None) };
+        match there.run {
+            Run::Up(facts) if facts.in_recovery => Ok(Some((facts.timeline, facts.lsn))),
+            Run::Up(_) | Run::Stopped | Run::Ended { .. } | Run::Starting { .. } => Ok(None),
         }
     }
 

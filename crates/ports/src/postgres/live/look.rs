@@ -74,7 +74,7 @@ impl Inner {
         })
     }
 
-    async fn see_one(&self, uid: &str, number: Number) -> Result<Option<Instance>, Error> {
+    pub(super) async fn see_one(&self, uid: &str, number: Number) -> Result<Option<Instance>, Error> {
         let work = self.works.lock().get(&(uid.to_owned(), number)).cloned();
         match work {
             Some(Work::Running { since }) => return Ok(Some(Instance::Coming { since })),
