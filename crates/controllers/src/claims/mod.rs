@@ -1,0 +1,1 @@
+//! Claims on databases and on roles in them.
