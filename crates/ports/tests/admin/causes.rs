@@ -37,7 +37,10 @@ pub async fn every_cause_has_its_own_error(ground: &Ground) {
     assert!(matches!(found, (Error::Unreachable { .. }, Retry::Backoff)), "{found:?}");
     let nowhere = Server { host: "no-such-host.invalid".into(), ..server.clone() };
     let found = story(live.look(&nowhere, &nothing).await);
-    assert!(matches!(found, (Error::Unreachable { .. } | Error::Timeout { .. }, Retry::Backoff)), "{found:?}");
+    assert!(
+        matches!(found, (Error::Unreachable { .. } | Error::Timeout { .. }, Retry::Backoff)),
+        "{found:?}"
+    );
     let silent = Silent::new().await;
     let found = story(live.look(&silent.server(&server), &nothing).await);
     assert!(matches!(found, (Error::Timeout { what: "the login", .. }, Retry::Backoff)), "{found:?}");

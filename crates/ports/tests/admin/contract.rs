@@ -251,7 +251,9 @@ async fn grants(admin: &impl Admin, programs: &impl Programs, server: &Server) {
         assert!(!content.grants_are("reports", &other, &creators), "{right:?}: {content:?}");
     }
     done(admin, server, &[rights([("public", RoleType::Regular)])]).await;
-    assert!(programs.write(&user, ("public", "orders")).await && !programs.read(&user, ("sales", "old")).await);
+    assert!(
+        programs.write(&user, ("public", "orders")).await && !programs.read(&user, ("sales", "old")).await
+    );
     done(admin, server, &[rights([])]).await;
     assert!(programs.connect(&user).await.is_none(), "nothing is left");
     done(admin, server, &[drop_role("reports_a", Some("reports")), drop_role("reports", Some("shop"))]).await;
@@ -300,12 +302,8 @@ async fn leaves_others_alone(admin: &impl Admin, server: &Server) {
 
 async fn repairs(admin: &impl Admin, server: &Server) {
     let powerful = Powers { superuser: true, replication: true };
-    let more = Act::EnsureLogin {
-        role: "shop_b".into(),
-        owner: "shop".into(),
-        powers: powerful,
-        title: title(),
-    };
+    let more =
+        Act::EnsureLogin { role: "shop_b".into(), owner: "shop".into(), powers: powerful, title: title() };
     for (act, want) in [(more, true), (login("shop_b", "shop"), false)] {
         done(admin, server, &[act]).await;
         let found = looked(admin, server, "shop", &["shop_b"]).await.roles["shop_b"].clone();
@@ -329,7 +327,10 @@ async fn holds_and_drops(admin: &impl Admin, programs: &impl Programs, server: &
     let kept = looked(admin, server, &aside, &["shop_a"]).await;
     let found = kept.database.expect("it is kept");
     assert_eq!((found.open, found.mark.as_deref(), found.sessions), (false, Some(MARK), 0));
-    assert!(programs.connect(&Login { database: aside.clone(), ..a.clone() }).await.is_none(), "nobody gets in");
+    assert!(
+        programs.connect(&Login { database: aside.clone(), ..a.clone() }).await.is_none(),
+        "nobody gets in"
+    );
     done(admin, server, &[release]).await;
     assert!(programs.read(&a, ("public", "orders")).await, "all is as it was");
     done(admin, server, &[Act::Close { database: base, title: title() }]).await;

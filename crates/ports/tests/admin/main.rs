@@ -48,7 +48,8 @@ fn main() -> ExitCode {
     let mut failed = 0;
     for (name, row) in rows {
         let of_row = ground.clone();
-        let good = runtime.block_on(async move { tokio::spawn(async move { row(&of_row).await }).await.is_ok() });
+        let good =
+            runtime.block_on(async move { tokio::spawn(async move { row(&of_row).await }).await.is_ok() });
         println!("{} {}", if good { "ok    " } else { "FAILED" }, name.replace('_', " "));
         failed += usize::from(!good);
     }
