@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use api::connection::SslMode;
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Gid, Pid, Uid, chown};
+use nix::unistd::{Pid, Uid, User, chown};
 use ports::admin::{Live, LiveSettings, Login, Server};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use tempfile::TempDir;
 use tokio_postgres::NoTls;
 
-/// A user that nobody is: PostgreSQL does not run as root.
-const NOBODY: u32 = 200_778;
+/// PostgreSQL does not run as root, and `initdb` asks for its user's name.
+const NOBODY: &str = "nobody";
 /// How long anything may take on the busiest machine before it counts as never.
 pub const DEADLINE: Duration = Duration::from_secs(60);
 /// How often what cannot be waited for is looked at.
@@ -84,6 +84,9 @@ impl Ground {
         // `CHECKPOINT` first, so that the copy has a state to begin from.
         execute(self, &chief("postgres"), "CHECKPOINT").await.expect("the administrator may");
         let copy = self.dir.path().join("copy");
+        fs::create_dir(&copy).expect("the directory is ours");
+        fs::set_permissions(&copy, fs::Permissions::from_mode(0o700)).expect("it is ours");
+        owned(&copy);
         let taken = as_nobody(&self.bin.join("pg_basebackup"))
             .env("PGPASSWORD", PASSWORD)
             .args(["-h", "127.0.0.1", "-U", ADMINISTRATOR, "-X", "stream", "-c", "fast", "-p"])
@@ -192,16 +195,22 @@ pub fn authority() -> (String, KeyPair) {
 fn as_nobody(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_clear().env("PATH", "/usr/bin:/bin").current_dir("/");
-    if Uid::effective().is_root() {
-        command.uid(NOBODY).gid(NOBODY);
+    if let Some(user) = nobody() {
+        command.uid(user.uid.as_raw()).gid(user.gid.as_raw());
     }
     command
 }
 
 fn owned(path: &Path) {
-    if Uid::effective().is_root() {
-        chown(path, Some(Uid::from_raw(NOBODY)), Some(Gid::from_raw(NOBODY))).expect("root may");
+    if let Some(user) = nobody() {
+        chown(path, Some(user.uid), Some(user.gid)).expect("root may");
     }
+}
+
+/// Whom servers run as, if not as whoever runs this.
+fn nobody() -> Option<User> {
+    let found = Uid::effective().is_root().then(|| User::from_name(NOBODY));
+    found.map(|found| found.expect("users can be asked for").expect("there is one"))
 }
 
 pub fn free_port() -> u16 {
