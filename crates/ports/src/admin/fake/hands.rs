@@ -78,7 +78,8 @@ impl Fake {
             let lord = base.owner.clone();
             let place = base.schemas.get_mut(schema).ok_or(missing)?;
             let may = place.acl.iter().any(|(role, words)| mine.contains(role) && words.contains("CREATE"));
-            if !may && !mine.contains(&place.owner) && !(schema == "public" && mine.contains(&lord)) {
+            let owns = mine.contains(&place.owner) || schema == "public" && mine.contains(&lord);
+            if !may && !owns {
                 return Err(refused);
             }
             let later = place.later.iter().filter(|((creator, _), _)| *creator == who);
