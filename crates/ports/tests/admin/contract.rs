@@ -322,7 +322,7 @@ async fn holds_and_drops(admin: &impl Admin, programs: &impl Programs, server: &
     let hold = Act::Hold { database: base.clone(), held: aside.clone(), title: title() };
     let release = Act::Release { held: aside.clone(), database: base.clone(), title: title() };
     let _session = programs.connect(&a).await.expect("it gets in");
-    done(admin, server, &[hold.clone()]).await;
+    done(admin, server, std::slice::from_ref(&hold)).await;
     assert!(looked(admin, server, "shop", &[]).await.database.is_none(), "the name is free");
     let kept = looked(admin, server, &aside, &["shop_a"]).await;
     let found = kept.database.expect("it is kept");
