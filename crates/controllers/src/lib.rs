@@ -5,6 +5,7 @@ use std::sync::Arc;
 use kit::{AnyRoom, entered};
 
 pub mod apps;
+pub mod claims;
 pub mod local;
 pub mod services;
 

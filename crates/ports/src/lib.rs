@@ -1,5 +1,6 @@
 //! The outside systems: one folder each, with a trait, a fake and a live implementation that pass one contract suite.
 
+pub mod admin;
 pub mod authority;
 pub mod build;
 pub mod forward;

@@ -1,0 +1,3 @@
+//! Claims on databases and on roles in them.
+
+pub mod config;
