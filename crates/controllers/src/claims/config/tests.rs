@@ -83,7 +83,7 @@ defaultMasterUsername: chief
 defaultSslMode: verify-full
 defaultShape: db.t4g.medium
 defaultMinStorageGB: '20'
-defaultEngineVersion: 15.3
+defaultEngineVersion: 15.10
 defaultDeletionPolicy: orphan
 defaultReclaimPolicy: delete
 bare: {}
@@ -109,7 +109,7 @@ full:
         ssl_mode: SslMode::VerifyFull,
         shape: Some("db.t4g.medium".into()),
         storage_gb_min: Some(20),
-        engine_version: Some("15.3".into()),
+        engine_version: Some("15.10".into()),
         delete_policy: DeletePolicy::Orphan,
         reclaim_policy: ReclaimPolicy::Delete,
     };
@@ -218,7 +218,8 @@ fn every_value_that_is_wrong_is_told_with_what_is_expected() {
         unknown[0].starts_with("1: `atlass` is no key; write one of passwordConfig, authSource"),
         "{unknown:?}"
     );
-    for text in ["a: b: c", "- a", "region: a\nregion: b", "atlas: {"] {
+    for text in ["a: b: c", "- a", "region: a\nregion: b", "atlas: {", "a: &x {}\nb: *x", "a: {}\n---\nb: {}"]
+    {
         assert_eq!(wrong(text).len(), 1, "{text}");
     }
 }

@@ -1,10 +1,6 @@
 //! YAML with its lines.
 
-use std::fmt;
-
-use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_saphyr::Spanned;
+use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle};
 
 /// Names of fields that are often written with an equals sign, as in files of other formats.
 pub(super) const FIELDS: [&str; 11] = [
@@ -29,7 +25,7 @@ pub(super) struct Entry {
     pub(super) value: Value,
 }
 
-/// A value as it is written: a number and the same number in quotes are one.
+/// A value as it is written: a number and the same number in quotes are one, and `15.10` is not `15.1`.
 #[derive(Debug)]
 pub(super) enum Value {
     Nothing,
@@ -47,20 +43,25 @@ pub(super) fn read(text: &str) -> Result<Vec<Entry>, Vec<(u64, String)>> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
-    match serde_saphyr::from_str::<Spanned<Value>>(text) {
-        Ok(Spanned { value: Value::Map(entries), .. }) => Ok(entries),
-        Ok(Spanned { value: Value::Nothing, .. }) => Ok(Vec::new()),
-        Ok(Spanned { value: Value::Word(_) | Value::List, .. }) => Err(vec![(
-            1,
-            "the file is no map; write keys with their values, such as `region: eu-west-1`".into(),
-        )]),
-        Err(error) => {
-            let line = error.location().map_or(1, |place| place.line());
-            let story = error.without_snippet().to_string();
-            let story = story.lines().next().unwrap_or_default().to_owned();
-            Err(vec![(line, format!("this is not YAML: {story}"))])
+    let mut builder = Builder::default();
+    for event in Parser::new_from_str(text) {
+        let (event, span) = event.map_err(|error| {
+            vec![(line(error.marker().line()), format!("this is not YAML: {}", error.info()))]
+        })?;
+        builder.take(event, line(span.start.line())).map_err(|problem| vec![problem])?;
+    }
+    match builder.root {
+        Some(Value::Map(entries)) => Ok(entries),
+        Some(Value::Nothing) | None => Ok(Vec::new()),
+        Some(Value::Word(_) | Value::List) => {
+            let want = "write keys with their values, such as `region: eu-west-1`";
+            Err(vec![(1, format!("the file is no map; {want}"))])
         }
     }
+}
+
+fn line(line: usize) -> u64 {
+    u64::try_from(line).unwrap_or(u64::MAX)
 }
 
 /// `username=root`, where YAML needs a colon.
@@ -71,55 +72,65 @@ fn equals_sign((line, text): (u64, &str)) -> Option<(u64, String)> {
     known.then(|| (line, format!("`{key}={value}` has no colon; write `{key}: {value}`")))
 }
 
-impl<'de> Deserialize<'de> for Value {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Visit)
-    }
+/// A list or map that is still open.
+enum Frame {
+    List,
+    Map { entries: Vec<Entry>, key: Option<(String, u64)> },
 }
 
-struct Visit;
+#[derive(Default)]
+struct Builder {
+    frames: Vec<Frame>,
+    root: Option<Value>,
+}
 
-impl<'de> Visitor<'de> for Visit {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a word, a number or a map")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Nothing)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Word(value.to_string()))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(Value::Word(value.to_string()))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(Value::Word(value.to_string()))
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(Value::Word(value.to_string()))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::Word(value.to_owned()))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
-        while list.next_element::<Value>()?.is_some() {}
-        Ok(Value::List)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
-        let mut entries = Vec::new();
-        while let Some((key, value)) = map.next_entry::<Spanned<String>, Value>()? {
-            entries.push(Entry { line: key.referenced.line(), key: key.value, value });
+impl Builder {
+    fn take(&mut self, event: Event<'_>, line: u64) -> Result<(), (u64, String)> {
+        match event {
+            Event::Scalar(text, style, _, _) => {
+                let plain = matches!(style, ScalarStyle::Plain);
+                match plain && matches!(text.as_ref(), "" | "~" | "null") {
+                    true => self.finish(Value::Nothing, line),
+                    false => self.finish(Value::Word(text.into_owned()), line),
+                }
+            }
+            Event::SequenceStart(..) => {
+                self.frames.push(Frame::List);
+                Ok(())
+            }
+            Event::MappingStart(..) => {
+                self.frames.push(Frame::Map { entries: Vec::new(), key: None });
+                Ok(())
+            }
+            Event::SequenceEnd | Event::MappingEnd => match self.frames.pop() {
+                Some(Frame::Map { entries, .. }) => self.finish(Value::Map(entries), line),
+                Some(Frame::List) => self.finish(Value::List, line),
+                None => Ok(()),
+            },
+            Event::Alias(_) => Err((line, "an alias has no place here; write the value itself".to_owned())),
+            Event::DocumentStart(..) if self.root.is_some() => {
+                Err((line, "a second document has no place here; write one map".to_owned()))
+            }
+            _ => Ok(()),
         }
-        Ok(Value::Map(entries))
+    }
+
+    /// Puts a value where it belongs.
+    fn finish(&mut self, value: Value, line: u64) -> Result<(), (u64, String)> {
+        match self.frames.last_mut() {
+            None => self.root = Some(value),
+            Some(Frame::List) => {}
+            Some(Frame::Map { entries, key }) => match (key.take(), value) {
+                (Some((key, line)), value) => entries.push(Entry { key, line, value }),
+                (None, Value::Word(word)) if entries.iter().any(|entry| entry.key == word) => {
+                    return Err((line, format!("`{word}` stands here a second time; write it once")));
+                }
+                (None, Value::Word(word)) => *key = Some((word, line)),
+                (None, Value::Nothing | Value::List | Value::Map(_)) => {
+                    return Err((line, "a key is a word".to_owned()));
+                }
+            },
+        }
+        Ok(())
     }
 }
