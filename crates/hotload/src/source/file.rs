@@ -37,7 +37,9 @@ impl FileSource {
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = std::path::absolute(path)?;
         let eye = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC)?;
-        Ok(Self { path, eye: AsyncFd::new(Eye(eye))?, names: HashMap::new(), given: None })
+        #[expect(deprecated, reason = "its successor is unsafe; an `Eye` has one descriptor all its life")]
+        let eye = AsyncFd::new(Eye(eye))?;
+        Ok(Self { path, eye, names: HashMap::new(), given: None })
     }
 
     /// Watches the way to the file, then reads it: whatever happens after the watch is set, is told.
