@@ -175,7 +175,8 @@ mod tests {
     #[test]
     fn the_newest_is_proven_again_only_when_nothing_else_is_left() {
         let mut book = Book::default();
-        let login = |user: &str| Login::parse(&Sealed::new(format!("host=db user={user}"))).expect("well-formed");
+        let login =
+            |user: &str| Login::parse(&Sealed::new(format!("host=db user={user}"))).expect("well-formed");
         book.proven(login("a"));
         book.proven(login("b"));
         assert_eq!(book.last_hope(), None);

@@ -85,8 +85,10 @@ pub(crate) trait Driver: Send + Sync + 'static {
     fn admits(&self, login: &Login) -> Result<(), Failure>;
     /// Logs in and asks the server something.
     fn prove(&self, login: &Login) -> impl Future<Output = Result<Self::Proof, Failure>> + Send;
-    /// From now on this login is used.
-    fn switched(&self, to: &Entry, proof: Self::Proof);
+    /// From now on this login is used; called before anybody is told.
+    fn turn(&self, to: &Entry, proof: Self::Proof);
+    /// Lets go of what was made with other logins; called when everybody was told.
+    fn sweep(&self, to: &Entry);
 }
 
 /// What a pool and its keeper share.
@@ -142,9 +144,10 @@ impl Shared {
         }
     }
 
-    fn put_in_use(&self, login: Login) -> Entry {
+    fn put_in_use<D: Driver>(&self, login: Login, driver: &D, proof: D::Proof) -> Entry {
         let mut book = self.book.lock();
         let entry = book.proven(login);
+        driver.turn(&entry, proof);
         tracing::info!(generation = %entry.generation, user = entry.login.user(), "a login is in use");
         self.publish(&book, None);
         entry
@@ -224,8 +227,8 @@ async fn keep<S: Source, D: Driver>(source: S, round: Round<D>) {
                 proving = None;
                 match proven {
                     Ok(proof) => {
-                        let entry = round.shared.put_in_use(login);
-                        round.driver.switched(&entry, proof);
+                        let entry = round.shared.put_in_use(login, &*round.driver, proof);
+                        round.driver.sweep(&entry);
                     }
                     Err(_) => given_up = Some(login),
                 }

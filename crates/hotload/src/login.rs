@@ -295,8 +295,11 @@ mod tests {
             ("host=db user=app password='' sslmode='verify-full'", "app  [] VerifyFull"),
             ("host=/run/postgresql user=app", "app - [] Prefer"),
             ("postgres://app:p%40ss@db:5433/orders?sslmode=disable", "app p@ss [5433] Disable"),
-            ("postgresql://app:pass@db/orders?sslmode=verify-ca&connect_timeout=3", "app pass [] VerifyCa"),
-            ("\npostgres://app:pass@db/orders\n", "app pass [] Prefer"),
+            (
+                "postgresql://app:pass@db/orders?sslmode=verify-ca&connect_timeout=3",
+                "app pass [5432] VerifyCa",
+            ),
+            ("\npostgres://app:pass@db/orders\n", "app pass [5432] Prefer"),
             ("  ", "the connection string is empty"),
             ("user=app password=pass", "the connection string names no host"),
             ("just-a-password", "the connection string is not of the form key='value' (byte 0)"),

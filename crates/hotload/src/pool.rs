@@ -245,7 +245,9 @@ impl Driver for Rotation {
         Ok(())
     }
 
-    fn switched(&self, to: &Entry, (): ()) {
+    fn turn(&self, _: &Entry, (): ()) {}
+
+    fn sweep(&self, to: &Entry) {
         // Whatever else is idle is closed; what is in use is closed when it is returned.
         let idle = self.pool.retain(|line, _| line.generation == to.generation);
         drop(idle.removed);

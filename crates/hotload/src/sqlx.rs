@@ -37,12 +37,16 @@ impl HotPool {
         settings: Settings,
     ) -> Result<Self, Error> {
         let shared = Shared::new();
-        let turn = Arc::new(Turn { at: Mutex::new(Instant::now()), backends: Mutex::default() });
-        let options = hooked(options, &turn, &shared, settings.drain);
+        let turn = Turn::new();
+        let options = hooked(options, &turn, settings.drain);
         // Nothing connects before the first login is proven and takes the place of these.
         let pool = options.connect_lazy_with(PgConnectOptions::new_without_pgpass());
-        let driver =
-            Rotation { pool: pool.clone(), turn: turn.clone(), drain: settings.drain, witness: Mutex::default() };
+        let driver = Rotation {
+            pool: pool.clone(),
+            turn: turn.clone(),
+            drain: settings.drain,
+            witness: Mutex::default(),
+        };
         let keeper = keeper::open(source, &shared, Arc::new(driver), settings).await?;
         Ok(Self { pool, shared, turn, patience: settings.patience, _keeper: Arc::new(keeper) })
     }
@@ -65,7 +69,7 @@ impl HotPool {
             match self.shared.refused(generation, &story(&error)) {
                 Verdict::Again => (),
                 Verdict::FellBack(entry) => match options(&entry.login) {
-                    Ok(options) => self.turn.turn(&self.pool, options),
+                    Ok(options) => self.turn.turn(&self.pool, &entry, options),
                     Err(_) => return Err(error),
                 },
                 Verdict::Wait => {
@@ -92,47 +96,83 @@ impl HotPool {
 /// Names a backend of the server for good: a number alone is given to another one in time.
 const BACKEND: &str = "pid::text || ' ' || extract(epoch FROM backend_start)::text";
 
-/// When the login changed last, and which backends of the server are ours.
+/// A connection that was on its way when the login changed may count as younger than the change by as much as a task
+/// is kept waiting. A connection of the new login that is closed for it costs one more login, no query.
+const MARGIN: Duration = Duration::from_millis(50);
+
+/// Which login the pool has, since when, and which backends of the server are ours.
 struct Turn {
-    at: Mutex<Instant>,
+    now: Mutex<Now>,
     backends: Mutex<Vec<(Generation, String)>>,
 }
 
+struct Now {
+    since: Instant,
+    generation: Generation,
+    user: String,
+    /// The user before, if it was another one.
+    gone: Option<String>,
+}
+
 impl Turn {
-    /// The options first: whatever is younger than the turn was made with them.
-    fn turn(&self, pool: &PgPool, options: PgConnectOptions) {
-        pool.set_connect_options(options);
-        *self.at.lock() = Instant::now();
+    fn new() -> Arc<Self> {
+        let now = Now { since: Instant::now(), generation: Generation(0), user: String::new(), gone: None };
+        Arc::new(Self { now: Mutex::new(now), backends: Mutex::default() })
     }
 
-    fn outlived(&self, age: Duration) -> bool {
-        self.at.lock().elapsed() >= age
+    fn turn(&self, pool: &PgPool, to: &Entry, options: PgConnectOptions) {
+        let mut now = self.now.lock();
+        pool.set_connect_options(options);
+        let user = to.login.user().to_owned();
+        let gone = Some(std::mem::replace(&mut now.user, user)).filter(|gone| *gone != now.user);
+        *now = Now {
+            since: Instant::now(),
+            generation: to.generation,
+            gone,
+            user: std::mem::take(&mut now.user),
+        };
+    }
+
+    /// Whether a connection of this age was made with the login of now.
+    fn knows(&self, age: Duration) -> bool {
+        age + MARGIN <= self.now.lock().since.elapsed()
+    }
+
+    /// Notes a new connection, or refuses one that was on its way when the login changed; sqlx then makes another.
+    fn enter(&self, user: &str, backend: String, drain: Drain) -> Result<(), ::sqlx::Error> {
+        let now = self.now.lock();
+        if now.gone.as_deref() == Some(user) {
+            return Err(::sqlx::Error::Protocol("the login changed while it was used; once more".to_owned()));
+        }
+        if drain != Drain::Graceful {
+            self.backends.lock().push((now.generation, backend));
+        }
+        Ok(())
     }
 }
 
-fn hooked(options: PgPoolOptions, turn: &Arc<Turn>, shared: &Arc<Shared>, drain: Drain) -> PgPoolOptions {
-    let (taken, returned, made, shared) = (turn.clone(), turn.clone(), turn.clone(), shared.clone());
-    let options = options
+fn hooked(options: PgPoolOptions, turn: &Arc<Turn>, drain: Drain) -> PgPoolOptions {
+    let (taken, returned, made) = (turn.clone(), turn.clone(), turn.clone());
+    options
         .before_acquire(move |_, line| {
-            let keep = taken.outlived(line.age);
+            let keep = taken.knows(line.age);
             Box::pin(async move { Ok(keep) })
         })
         .after_release(move |_, line| {
-            let keep = returned.outlived(line.age);
+            let keep = returned.knows(line.age);
             Box::pin(async move { Ok(keep) })
-        });
-    if drain == Drain::Graceful {
-        return options;
-    }
-    options.after_connect(move |line, _| {
-        let (made, generation) = (made.clone(), shared.generation());
-        Box::pin(async move {
-            let sql = format!("SELECT {BACKEND} FROM pg_stat_activity WHERE pid = pg_backend_pid()");
-            let backend = ::sqlx::query_scalar(::sqlx::AssertSqlSafe(sql)).fetch_one(line).await?;
-            made.backends.lock().push((generation, backend));
-            Ok(())
         })
-    })
+        .after_connect(move |line, _| {
+            let made = made.clone();
+            Box::pin(async move {
+                let sql = format!(
+                    "SELECT session_user::text, {BACKEND} FROM pg_stat_activity WHERE pid = pg_backend_pid()"
+                );
+                let asked = ::sqlx::query_as(::sqlx::AssertSqlSafe(sql)).fetch_one(line).await?;
+                let (user, backend): (String, String) = asked;
+                made.enter(&user, backend, drain)
+            })
+        })
 }
 
 /// What a change of login does to a sqlx pool.
@@ -140,9 +180,15 @@ struct Rotation {
     pool: PgPool,
     turn: Arc<Turn>,
     drain: Drain,
-    /// A connection of the login in use. sqlx cannot cut a connection that is lent; the server can, when one of the
-    /// same user asks it to.
-    witness: Mutex<Option<PgConnection>>,
+    witness: Mutex<Witness>,
+}
+
+/// Connections of the login in use and of the one before, beside the pool. sqlx cannot cut a connection that is lent;
+/// the server can, when one of the same user asks it to.
+#[derive(Default)]
+struct Witness {
+    new: Option<PgConnection>,
+    old: Option<PgConnection>,
 }
 
 impl Driver for Rotation {
@@ -160,33 +206,37 @@ impl Driver for Rotation {
         Ok((options, line))
     }
 
-    fn switched(&self, to: &Entry, (options, line): Self::Proof) {
-        self.turn.turn(&self.pool, options);
+    fn turn(&self, to: &Entry, (options, line): Self::Proof) {
+        self.turn.turn(&self.pool, to, options);
+        let mut witness = self.witness.lock();
+        witness.old = witness.new.replace(line);
+    }
+
+    fn sweep(&self, to: &Entry) {
         let idle: Vec<_> = std::iter::from_fn(|| self.pool.try_acquire()).collect();
-        let (kept, gone) = match self.drain {
-            Drain::Graceful => (None, Some(line)),
-            Drain::ForceKill { .. } => (Some(line), None),
+        let mut witness = self.witness.lock();
+        let (old, grace) = match self.drain {
+            Drain::Graceful => (witness.new.take(), None),
+            Drain::ForceKill { grace } => (witness.old.take(), Some(grace)),
         };
-        let witness = std::mem::replace(&mut *self.witness.lock(), kept);
-        let (turn, drain, to) = (self.turn.clone(), self.drain, to.generation);
+        let (turn, to) = (self.turn.clone(), to.generation);
         tokio::spawn(async move {
             for line in idle {
                 // A connection that cannot say goodbye is closed all the same.
                 let _ = line.close().await;
             }
-            if let Some(line) = gone {
-                let _ = line.close().await;
-            }
-            if let (Drain::ForceKill { grace }, Some(witness)) = (drain, witness) {
+            let Some(mut witness) = old else { return };
+            if let Some(grace) = grace {
                 tokio::time::sleep(grace).await;
-                cut(witness, &turn, to).await;
+                cut(&mut witness, &turn, to).await;
             }
+            let _ = witness.close().await;
         });
     }
 }
 
 /// Has the server end what was connected before this generation.
-async fn cut(mut witness: PgConnection, turn: &Turn, before: Generation) {
+async fn cut(witness: &mut PgConnection, turn: &Turn, before: Generation) {
     let old: Vec<String> = {
         let mut backends = turn.backends.lock();
         let (old, young): (Vec<_>, Vec<_>) = backends.drain(..).partition(|(of, _)| *of < before);
@@ -194,11 +244,10 @@ async fn cut(mut witness: PgConnection, turn: &Turn, before: Generation) {
         old.into_iter().map(|(_, backend)| backend).collect()
     };
     let sql = format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {BACKEND} = ANY($1)");
-    let ended = ::sqlx::query(::sqlx::AssertSqlSafe(sql)).bind(old).execute(&mut witness).await;
+    let ended = ::sqlx::query(::sqlx::AssertSqlSafe(sql)).bind(old).execute(witness).await;
     if let Err(error) = ended {
         tracing::warn!(why = story(&error), "connections of an old login could not be cut");
     }
-    let _ = witness.close().await;
 }
 
 /// Whether the server refused the password or the role.

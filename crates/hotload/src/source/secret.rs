@@ -43,9 +43,11 @@ impl Source for SecretSource {
             let seen = match self.secrets.try_next().await {
                 Ok(Some(secret)) => self.value(secret),
                 Ok(None) => std::future::pending().await,
-                Err(error) => {
-                    Err(SourceError(format!("cannot watch the Secret `{}`: {}", self.name, crate::error::story(&error))))
-                }
+                Err(error) => Err(SourceError(format!(
+                    "cannot watch the Secret `{}`: {}",
+                    self.name,
+                    crate::error::story(&error)
+                ))),
             };
             if self.given.as_ref() != Some(&seen) {
                 self.given = Some(seen.clone());
@@ -54,7 +56,6 @@ impl Source for SecretSource {
         }
     }
 }
-
 
 #[cfg(test)]
 mod tests;

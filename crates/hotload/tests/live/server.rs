@@ -31,11 +31,12 @@ impl Server {
                 chown(path, Some(user.uid.as_raw()), Some(user.gid.as_raw())).expect("it is given away");
             }
         }
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|door| door.local_addr()).expect("a port").port();
+        let port =
+            TcpListener::bind("127.0.0.1:0").and_then(|door| door.local_addr()).expect("a port").port();
         let server = Self { bin: newest_build(), dir, port };
         let data = home.join("data");
         let (data, word) = (data.display(), word.display());
-        server.run("initdb", &format!("-D {data} -U admin -A scram-sha-256 --pwfile={word} -N -E UTF8 --no-locale"));
+        server.run("initdb", &format!("-D {data} -U admin -A md5 --pwfile={word} -N -E UTF8 --no-locale"));
         let options = format!("-h 127.0.0.1 -p {port} -k '' -c fsync=off -c max_connections=200");
         server.control("start", &["-l", &home.join("log").display().to_string(), "-o", &options]);
         server
@@ -52,6 +53,7 @@ impl Server {
     }
 
     pub fn dsn(&self, user: &str, password: &str) -> String {
+        let password = password.replace('\\', "\\\\").replace('\'', "\\'");
         format!("host='127.0.0.1' port='{}' user='{user}' password='{password}' dbname='postgres'", self.port)
     }
 
@@ -61,7 +63,9 @@ impl Server {
 
     fn control(&self, what: &str, more: &[&str]) {
         let data = self.dir.path().join("server/data");
-        finish(self.command("pg_ctl").arg(what).arg("-D").arg(data).args(["-w", "-t", "60", "-s"]).args(more));
+        finish(
+            self.command("pg_ctl").arg(what).arg("-D").arg(data).args(["-w", "-t", "60", "-s"]).args(more),
+        );
     }
 
     fn command(&self, program: &str) -> Command {
@@ -102,7 +106,11 @@ fn newest_build() -> PathBuf {
     let builds = fs::read_dir("/usr/lib/postgresql").expect("PostgreSQL is installed");
     let version = |path: &Path| path.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok());
     let builds = builds.filter_map(|entry| Some(entry.ok()?.path()));
-    builds.filter(|path| version(path).is_some()).max_by_key(|path| version(path)).expect("a build").join("bin")
+    builds
+        .filter(|path| version(path).is_some())
+        .max_by_key(|path| version(path))
+        .expect("a build")
+        .join("bin")
 }
 
 /// A mounted Secret with the key `dsn`, as the kubelet lays it out.

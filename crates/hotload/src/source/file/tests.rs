@@ -44,7 +44,8 @@ impl Mount {
         fs::create_dir(&fresh).expect("a directory");
         fs::write(fresh.join("dsn"), text).expect("a file");
         symlink(&name, self.dir.path().join("..data_tmp")).expect("a link");
-        fs::rename(self.dir.path().join("..data_tmp"), self.dir.path().join("..data")).expect("it is swapped");
+        fs::rename(self.dir.path().join("..data_tmp"), self.dir.path().join("..data"))
+            .expect("it is swapped");
         let old = self.dir.path().join(format!("..{}", self.count - 1));
         if old.exists() {
             fs::remove_dir_all(old).expect("the old one goes");

@@ -20,7 +20,9 @@ fn secret(version: u32, data: Value) -> Value {
 fn client(first: Value, changes: Vec<Value>) -> Client {
     let answer = move |request: Request<Body>| {
         let query = request.uri().query().unwrap_or_default().to_owned();
-        assert!(request.uri().path().ends_with("/namespaces/shop/secrets") && query.contains("metadata.name"));
+        assert!(
+            request.uri().path().ends_with("/namespaces/shop/secrets") && query.contains("metadata.name")
+        );
         let list = json!({
             "apiVersion": "v1", "kind": "SecretList", "metadata": { "resourceVersion": "1" }, "items": [first],
         });
