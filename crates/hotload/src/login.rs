@@ -1,6 +1,7 @@
 //! A connection string, read.
 
 use std::fmt;
+use std::sync::Arc;
 
 use tokio_postgres::Config;
 use tokio_postgres::config::Host;
@@ -102,7 +103,7 @@ pub enum Unreadable {
 /// Where to log in, and as whom. What is shown of it never holds the password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Login {
-    config: Config,
+    config: Arc<Config>,
     mode: SslMode,
 }
 
@@ -127,7 +128,7 @@ impl Login {
                 tokio_postgres::config::SslMode::Require
             }
         });
-        Ok(Self { config, mode })
+        Ok(Self { config: Arc::new(config), mode })
     }
 
     /// What tokio-postgres connects with. It holds the password.

@@ -41,7 +41,7 @@ pub async fn old_passwords_are_dead_after_two_rotations(server: &Server) {
         controller.arrived(&mut status, rounds).await;
         assert_eq!(user(&pool).await, controller.user());
     }
-    let refused = server.connect(first, &password).await.err().expect("it is refused");
+    let refused = server.connect(first, &password).await.map(drop).expect_err("it is refused");
     assert_eq!(refused.code(), Some(&SqlState::INVALID_PASSWORD));
 }
 
@@ -180,7 +180,7 @@ pub async fn force_kill_cuts_what_outlives_its_grace(server: &Server) {
     transaction.execute("SELECT 1", &[]).await.expect("there is a grace");
     assert_eq!(user(&pool).await, controller.user());
     sessions(&server.admin().await, before, 0).await;
-    assert!(transaction.execute("SELECT 1", &[]).await.err().expect("it is cut").is_closed());
+    assert!(transaction.execute("SELECT 1", &[]).await.expect_err("it is cut").is_closed());
     drop(transaction);
     drop(lent);
     assert_eq!(user(&pool).await, controller.user());

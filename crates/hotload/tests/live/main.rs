@@ -1,5 +1,7 @@
 //! Pools against a real server whose logins change. One server for all of it.
 
+#![allow(clippy::print_stdout, reason = "figures are a part of what is tested")]
+
 mod changes;
 mod controller;
 mod load;

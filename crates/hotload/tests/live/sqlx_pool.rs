@@ -94,7 +94,9 @@ pub async fn a_sqlx_pool_follows_and_fails_nothing(server: &Server) {
         for client in clients {
             soon(client).await.expect("no query failed");
         }
-        println!("sqlx: {ROTATIONS} rotations, {:?} queries", tally.queries);
+        let queries: u64 = tally.queries.iter().map(|count| count.load(Ordering::Relaxed)).sum();
+        assert!(queries > CLIENTS as u64, "{queries} queries");
+        println!("sqlx: {ROTATIONS} rotations, {queries} queries");
         let idle = USERS[usize::from(controller.user() == USERS[0])];
         sessions(&server.admin().await, idle, 0).await;
         assert_eq!(user(hot.pool()).await, controller.user());
