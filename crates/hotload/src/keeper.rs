@@ -44,7 +44,7 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// Ten tries in half a minute, as long as the kubelet may need to bring a Secret twice; nothing is cut.
+    /// Ten tries in half a minute; nothing is cut.
     fn default() -> Self {
         Self {
             tries: 10,

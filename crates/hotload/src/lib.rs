@@ -1,4 +1,6 @@
 #![doc = include_str!("../README.md")]
+// Without the pool of tokio-postgres connections, some of what pools stand on has no caller.
+#![cfg_attr(not(feature = "deadpool"), allow(dead_code, unused_imports))]
 
 mod book;
 mod error;

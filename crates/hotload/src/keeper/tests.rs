@@ -134,10 +134,10 @@ async fn a_login_that_was_given_up_gets_another_chance_when_nothing_else_works()
 
 #[tokio::test]
 async fn opening_says_why_there_is_no_login() {
-    let brief = Settings { open_timeout: Duration::from_millis(50), ..hasty() };
+    let brief = Settings { open_timeout: Duration::from_millis(500), ..hasty() };
     for (given, told) in [
-        (None, "no usable login within 50ms: the source gave nothing"),
-        (Some(text("b")), "no usable login within 50ms: cannot log in as `b` (try 2 of 2): refused"),
+        (None, "no usable login within 500ms: the source gave nothing"),
+        (Some(text("b")), "no usable login within 500ms: cannot log in as `b` (try 2 of 2): refused"),
     ] {
         let (texts, source) = mpsc::channel(1);
         if let Some(given) = given {

@@ -193,8 +193,16 @@ pub async fn encryption_that_is_asked_for_is_never_left_out(server: &Server) {
     let source = || FileSource::open(mount.path()).expect("a watch");
     let bare = Pool::builder(source()).settings(brief).open().await.err().expect("it is refused");
     assert!(bare.to_string().contains("sslmode=require asks for TLS and the pool has none"), "{bare}");
-    let tls = hotload::tls::trusting(rustls::RootCertStore::empty()).expect("a connector");
-    let refused = Pool::builder(source()).settings(brief).tls(tls).open().await.err().expect("it is refused");
+    let mut roots = rustls::RootCertStore::empty();
+    let stranger = hotload::tls::trusting(roots.clone()).expect("a connector");
+    let refused =
+        Pool::builder(source()).settings(brief).tls(stranger).open().await.err().expect("it is refused");
     assert!(matches!(refused, Error::NeverUsable { .. }));
-    assert!(refused.to_string().contains("server does not support TLS"), "{refused}");
+    assert!(refused.to_string().contains("invalid peer certificate"), "{refused}");
+    roots.add(server.certificate.clone()).expect("a certificate");
+    let tls = hotload::tls::trusting(roots).expect("a connector");
+    let pool = Pool::builder(source()).settings(hasty()).tls(tls).open().await.expect("a pool");
+    let client = pool.get().await.expect("a connection");
+    let sql = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
+    assert!(client.query_one(sql, &[]).await.expect("an answer").get::<_, bool>(0));
 }

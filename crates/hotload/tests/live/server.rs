@@ -16,6 +16,8 @@ pub struct Server {
     dir: TempDir,
     bin: PathBuf,
     pub port: u16,
+    /// The certificate that the server shows, which nobody has signed but itself.
+    pub certificate: rustls::pki_types::CertificateDer<'static>,
 }
 
 impl Server {
@@ -26,18 +28,25 @@ impl Server {
         fs::create_dir(&home).expect("a directory");
         let word = home.join("word");
         fs::write(&word, ADMIN_PASSWORD).expect("a file");
+        let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
+        let (shown, key) = (home.join("certificate"), home.join("key"));
+        fs::write(&shown, made.cert.pem()).expect("a file");
+        fs::write(&key, made.signing_key.serialize_pem()).expect("a file");
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("it is closed");
         if let Some(user) = nobody() {
-            for path in [&home, &word] {
+            for path in [&home, &word, &shown, &key] {
                 chown(path, Some(user.uid.as_raw()), Some(user.gid.as_raw())).expect("it is given away");
             }
         }
         let port =
             TcpListener::bind("127.0.0.1:0").and_then(|door| door.local_addr()).expect("a port").port();
-        let server = Self { bin: newest_build(), dir, port };
+        let server = Self { bin: newest_build(), dir, port, certificate: made.cert.der().clone() };
         let data = home.join("data");
         let (data, word) = (data.display(), word.display());
         server.run("initdb", &format!("-D {data} -U admin -A md5 --pwfile={word} -N -E UTF8 --no-locale"));
         let options = format!("-h 127.0.0.1 -p {port} -k '' -c fsync=off -c max_connections=200");
+        let (shown, key) = (shown.display(), key.display());
+        let options = format!("{options} -c ssl=on -c ssl_cert_file={shown} -c ssl_key_file={key}");
         server.control("start", &["-l", &home.join("log").display().to_string(), "-o", &options]);
         server
     }
