@@ -65,7 +65,7 @@ impl Live {
         let _alone = gate.lock().await;
         let (inner, uid) = (&self.inner, &cluster.uid);
         let record = inner.there(cluster, number)?;
-        for other in record.synchronous.iter().copied().filter(|other| *other != number) {
+        for other in record.instances.keys().copied().filter(|other| *other != number) {
             if inner.is_primary(uid, other) {
                 let story = format!("instance {other} of {} is the primary and not put aside", cluster.name);
                 return Err(Error::Unfit(story));
@@ -244,7 +244,7 @@ impl Inner {
         let Some(record) = self.record(uid) else { return Ok(()) };
         // One that has been promoted already has nothing to be compared with.
         let Some(own) = self.reached(uid, number).await? else { return Ok(()) };
-        for other in record.instances.keys().copied().filter(|other| *other != number) {
+        for other in record.synchronous.iter().copied().filter(|other| *other != number) {
             if self.places.fence(uid, other).exists() {
                 continue;
             }
