@@ -193,7 +193,10 @@ impl Door {
     ) -> Response<Body> {
         let busy = seat.begin();
         let mut response = match self.own.check(request.uri(), request.headers(), REQUEST_MAX) {
-            Err((code, why)) => text(code, why),
+            Err((code, why)) => {
+                self.turned_away(&request, peer).await;
+                text(code, why)
+            }
             Ok(()) => {
                 let mut request = request.map(|body| Incoming::new(body, self.patience.body, REQUEST_MAX));
                 request.extensions_mut().insert(peer);
@@ -310,14 +313,21 @@ impl Door {
         Err(refusal)
     }
 
+    /// Writes down a request that was meant for somebody else, or came from a page of another site.
+    async fn turned_away<B>(&self, request: &Request<B>, peer: IpAddr) {
+        let peer = network(&peer);
+        let reason = self.agents.admit_as(&peer).map_or_else(|error| error.word(), |()| "Misdirected");
+        self.refused(request, String::new(), peer, reason).await;
+    }
+
     /// Writes down that a request was turned away.
-    async fn refused(&self, request: &Request<Incoming>, token: String, subject: String, reason: &str) {
+    async fn refused<B>(&self, request: &Request<B>, token: String, subject: String, reason: &str) {
         let record = Record {
             time: Timestamp::now(),
             token,
             name: String::new(),
             agent: String::new(),
-            action: format!("{} {}", request.method(), request.uri().path()),
+            action: format!("{} {}", request.method(), named(request.uri().path())),
             subject,
             arguments: audit::digest(&Map::new()),
             plan: None,
@@ -328,6 +338,11 @@ impl Door {
             tracing::error!(%error, "a refusal could not be written down");
         }
     }
+}
+
+/// A path as it is written down. The name of a page where a secret is entered stays out: who reads it could use the page.
+fn named(path: &str) -> &str {
+    if path.starts_with(page::PATH) { page::PATH } else { path }
 }
 
 /// What an address is counted under: itself, or the network that one subscriber has of IPv6.
