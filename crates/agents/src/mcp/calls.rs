@@ -23,6 +23,11 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// What is told of a tool that takes longer.
 const GIVEN_UP: &str =
     "this took longer than 30 s and was given up; parts of it may be done: look first, then call it again";
+/// How often a person is asked within one call: what they agreed to may have changed while they thought.
+const QUESTIONS: usize = 3;
+/// What is told when it changes each time.
+const UNSETTLED: &str = "what this would change was different each time a person had agreed, so nothing was done; \
+    wait until it has settled, then call it again";
 
 impl Handler {
     /// Calls a tool, and leaves a record of it.
@@ -66,7 +71,6 @@ impl Handler {
         answers: Answers,
         context: &RequestContext<RoleServer>,
     ) -> Result<Value, Stop> {
-        let reach = Reach::of(context);
         if let Some(state) = &answers.state {
             // Opened before the answer is looked at: what was refused is used up, too.
             let answered = self.agents.seals().open(caller, asked, state)?;
@@ -79,37 +83,39 @@ impl Handler {
         } else if answers.person.as_ref().is_some_and(people::led) {
             asked.led = true;
         }
-        let stop = match self.run(caller, asked, context).await {
-            Ok(value) => return Ok(value),
-            Err(stop) => stop,
-        };
-        match stop {
-            Stop::Ask(question) if !reach.form => {
-                Err(Error::NeedsPerson { what: question.what, command: question.command }.into())
-            }
-            Stop::Enter(entry) if !reach.url => {
-                Err(Error::NeedsPerson { what: entry.what, command: entry.command }.into())
-            }
-            stop if reach.next_call => Err(stop),
-            Stop::Ask(question) => {
-                let state = self.agents.seals().seal(caller, asked, question.hash())?;
-                let answer = people::now(context, people::form(&question)?).await?;
-                let answered = self.agents.seals().open(caller, asked, &state)?;
-                if !people::agreed(&answer) {
-                    return Err(Error::NotAgreed.into());
+        let reach = Reach::of(context);
+        for _ in 0..QUESTIONS {
+            let stop = match self.run(caller, asked, context).await {
+                Ok(value) => return Ok(value),
+                Err(stop) => stop,
+            };
+            match stop {
+                Stop::Ask(question) if !reach.form => {
+                    return Err(Error::NeedsPerson { what: question.what, command: question.command }.into());
                 }
-                asked.answered = Some(answered);
-                self.run(caller, asked, context).await
-            }
-            Stop::Enter(entry) => {
-                asked.led = people::led(&people::now(context, people::page(&entry)).await?);
-                if !asked.led {
-                    return Err(Error::NotAgreed.into());
+                Stop::Enter(entry) if !reach.url => {
+                    return Err(Error::NeedsPerson { what: entry.what, command: entry.command }.into());
                 }
-                self.run(caller, asked, context).await
+                stop if reach.next_call => return Err(stop),
+                Stop::Ask(question) => {
+                    let state = self.agents.seals().seal(caller, asked, question.hash())?;
+                    let answer = people::now(context, people::form(&question)?).await?;
+                    let answered = self.agents.seals().open(caller, asked, &state)?;
+                    if !people::agreed(&answer) {
+                        return Err(Error::NotAgreed.into());
+                    }
+                    asked.answered = Some(answered);
+                }
+                Stop::Enter(entry) => {
+                    asked.led = people::led(&people::now(context, people::page(&entry)).await?);
+                    if !asked.led {
+                        return Err(Error::NotAgreed.into());
+                    }
+                }
+                Stop::Wrong(error) => return Err(error.into()),
             }
-            Stop::Wrong(error) => Err(error.into()),
         }
+        Err(Error::Refused(UNSETTLED.into()).into())
     }
 
     /// Runs a tool, for as long as a call may take, and tells how far it is.
