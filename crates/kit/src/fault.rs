@@ -4,6 +4,8 @@ use std::error::Error;
 use std::fmt::Write;
 use std::time::Duration;
 
+use api::conditions::Reason;
+
 /// When a pass that failed is tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
@@ -34,6 +36,8 @@ pub enum Fault {
         system: &'static str,
         /// When to try again.
         retry: Retry,
+        /// Why, for programs: what the condition of the object gives as its reason.
+        reason: Reason,
         /// Why it failed.
         #[source]
         source: Box<dyn Error + Send + Sync>,
@@ -62,6 +66,15 @@ impl Fault {
         Self::Cluster { what: what.into(), source: Box::new(source) }
     }
 
+    /// Another system that failed, for a reason that has no name of its own.
+    pub fn outside(
+        system: &'static str,
+        retry: Retry,
+        source: impl Into<Box<dyn Error + Send + Sync>>,
+    ) -> Self {
+        Self::Outside { system, retry, reason: Reason::Failed, source: source.into() }
+    }
+
     /// When to try again.
     pub fn retry(&self) -> Retry {
         match self {
@@ -73,6 +86,14 @@ impl Fault {
             Self::Outside { retry, .. } => *retry,
             Self::NotOurs { .. } => Retry::Slowly,
             Self::Timeout { .. } => Retry::Backoff,
+        }
+    }
+
+    /// Why, for programs.
+    pub fn reason(&self) -> Reason {
+        match self {
+            Self::Outside { reason, .. } => reason.clone(),
+            Self::Cluster { .. } | Self::NotOurs { .. } | Self::Timeout { .. } => Reason::Failed,
         }
     }
 

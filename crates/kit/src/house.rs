@@ -173,6 +173,7 @@ async fn open<R: Room>(room: Arc<R>, floor: Floor) {
     tokio::select! { _ = shelf.settled() => {}, () = stop.cancelled() => return }
     shelf.names().into_iter().for_each(|name| queue.wake(name));
     let mut passes = JoinSet::new();
+    let concurrency = room.passes().unwrap_or(concurrency);
     loop {
         let name = tokio::select! {
             name = queue.take(), if passes.len() < concurrency => name,

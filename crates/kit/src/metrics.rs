@@ -175,7 +175,7 @@ mod tests {
     fn every_ending_is_counted_where_it_belongs() {
         let metrics = Metrics::new();
         let room = metrics.room("toy");
-        let outside = |retry| Fault::Outside { system: "tap", retry, source: "dry".into() };
+        let outside = |retry| Fault::outside("tap", retry, "dry");
         let endings = [
             Ok(Outcome::OnChange),
             Ok(Outcome::After(Duration::from_secs(1))),

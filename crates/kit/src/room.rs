@@ -33,6 +33,16 @@ pub trait Room: Send + Sync + 'static {
     /// Whether an object on its way out gets passes.
     const SEES_DELETION: bool = Self::FINALIZER.is_some();
 
+    /// Whether an object is this room's at all. One that is not is left alone, finalizer and status included.
+    fn serves(&self, _: &Self::Kind) -> bool {
+        true
+    }
+
+    /// How many passes may run side by side, where that is not the house's own number.
+    fn passes(&self) -> Option<usize> {
+        None
+    }
+
     /// Other kinds that matter here: those of children, and those that wake objects of this kind.
     fn relations(&self) -> Vec<Relation<Self::Kind>> {
         Vec::new()

@@ -31,6 +31,9 @@ pub enum Outcome {
 /// Runs one pass over one object and reports it. The only caller of a room.
 pub async fn reconcile<R: Room>(room: &R, tools: &Tools, object: &R::Kind) -> Result<Outcome, Fault> {
     let deleting = object.meta().deletion_timestamp.is_some();
+    if !room.serves(object) {
+        return Ok(Outcome::OnChange);
+    }
     if deleting && !(R::SEES_DELETION && held::<R>(object)) {
         return Ok(Outcome::OnChange);
     }
@@ -55,7 +58,7 @@ pub async fn reconcile<R: Room>(room: &R, tools: &Tools, object: &R::Kind) -> Re
         Err(fault) => {
             // A status never tells of a step that failed: we fall back to the last one.
             let mut last = last.clone();
-            R::failed(&mut last, Reason::Failed, fault.story());
+            R::failed(&mut last, fault.reason(), fault.story());
             (mark(last, None), Err(fault))
         }
     };

@@ -57,6 +57,8 @@ ours!(
     crate::apps::ApplicationStatus,
     crate::apps::DataSourceStatus,
     crate::services::ManagedServiceStatus,
+    crate::claims::DatabaseClaimStatus,
+    crate::claims::DbRoleClaimStatus,
     crate::infra::SQSQueueStatus,
     crate::infra::AWSProviderStatus,
     crate::infra::S3BucketStatus,

@@ -62,7 +62,7 @@ impl fmt::Display for Step {
 }
 
 fn outside(broken: Broken) -> Fault {
-    Fault::Outside { system: "yard", retry: Retry::Backoff, source: Box::new(broken) }
+    Fault::outside("yard", Retry::Backoff, broken)
 }
 
 impl Room for Toys {

@@ -41,11 +41,7 @@ impl<const HELD: bool> Room for Puppet<HELD> {
 
     async fn act(&self, _: &Application, step: &String) -> Result<Receipt, Fault> {
         if step.starts_with("fail") {
-            return Err(Fault::Outside {
-                system: "strings",
-                retry: Retry::Slowly,
-                source: step.clone().into(),
-            });
+            return Err(Fault::outside("strings", Retry::Slowly, step.clone()));
         }
         let keep = || Receipt::Keep(Box::new(config("kept", json!({ "answer": step }))));
         Ok(if step.starts_with("keep") { keep() } else { Receipt::Done })

@@ -13,6 +13,7 @@ mod quote;
 use std::future::Future;
 use std::time::Duration;
 
+use api::conditions::Reason;
 use kit::{Fault, Retry};
 
 pub use acts::*;
@@ -138,6 +139,28 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// Why, for programs: each trouble that a person mends in another way has a word of its own.
+    pub fn reason(&self) -> Reason {
+        let word = match self {
+            Self::Unreachable { .. } => "ServerUnreachable",
+            Self::Denied { .. } => return Reason::CredentialsInvalid,
+            Self::TooManyConnections { .. } => "TooManyConnections",
+            Self::ReadOnly { .. } => "ServerReadOnly",
+            Self::Privilege { .. } => "PermissionMissing",
+            Self::Timeout { .. } => "ServerSlow",
+            Self::Busy { .. } => "ServerBusy",
+            Self::TlsRefused { .. } => "TlsRefused",
+            Self::Certificate { .. } => "CertificateUntrusted",
+            Self::NotOurs { .. } => return Reason::NotOurs,
+            Self::Missing { .. } => "MissingOnServer",
+            Self::Name { .. } => return Reason::InvalidSpec,
+            Self::Statement { .. } => "StatementFailed",
+        };
+        Reason::Code(word.into())
+    }
+}
+
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
         let retry = match error {
@@ -155,7 +178,8 @@ impl From<Error> for Fault {
             | Error::NotOurs { .. }
             | Error::Name { .. } => Retry::Slowly,
         };
-        Self::Outside { system: "PostgreSQL", retry, source: Box::new(error) }
+        let reason = error.reason();
+        Self::Outside { system: "PostgreSQL", retry, reason, source: Box::new(error) }
     }
 }
 

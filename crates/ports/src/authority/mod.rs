@@ -114,6 +114,6 @@ impl From<Error> for Fault {
             Error::File { .. } | Error::Refused => Retry::Backoff,
             Error::Damaged { .. } | Error::Making(_) => Retry::Slowly,
         };
-        Self::Outside { system: "certificate authority", retry, source: Box::new(error) }
+        Self::outside("certificate authority", retry, error)
     }
 }

@@ -229,7 +229,7 @@ impl From<Error> for Fault {
             Error::Files { .. } | Error::Processes(_) | Error::Remote { .. } => Retry::Backoff,
             Error::Damaged { .. } => Retry::Slowly,
         };
-        Self::Outside { system: "build", retry, source: Box::new(error) }
+        Self::outside("build", retry, error)
     }
 }
 

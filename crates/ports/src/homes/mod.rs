@@ -51,7 +51,7 @@ impl From<Error> for Fault {
             Error::Files { .. } => Retry::Backoff,
             Error::Outside(_) => Retry::Slowly,
         };
-        Self::Outside { system: "the directories of pods", retry, source: Box::new(error) }
+        Self::outside("the directories of pods", retry, error)
     }
 }
 

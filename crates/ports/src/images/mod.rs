@@ -48,11 +48,7 @@ impl Images for Fake {
 
 impl Images for crate::build::Images {
     async fn find(&self, reference: &str) -> Result<Option<LocalImage>, Fault> {
-        let found = self.resolve(reference).await.map_err(|error| Fault::Outside {
-            system: "images",
-            retry: Retry::Slowly,
-            source: Box::new(error),
-        })?;
+        let found = self.resolve(reference).await.map_err(|error| Fault::outside("images", Retry::Slowly, error))?;
         Ok(found.map(|image| LocalImage {
             root: image.root,
             command: image.command,

@@ -81,7 +81,7 @@ impl From<Error> for Fault {
             | Error::Processes(_)
             | Error::Unfit(_) => Retry::Backoff,
         };
-        Self::Outside { system: "PostgreSQL", retry, source: Box::new(error) }
+        Self::outside("PostgreSQL", retry, error)
     }
 }
 

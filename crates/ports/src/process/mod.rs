@@ -146,7 +146,7 @@ impl From<Error> for Fault {
         let retry = match error {
             Error::Files { .. } | Error::Shim(_) => Retry::Backoff,
         };
-        Self::Outside { system: "processes", retry, source: Box::new(error) }
+        Self::outside("processes", retry, error)
     }
 }
 
