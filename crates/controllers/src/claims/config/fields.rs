@@ -1,17 +1,18 @@
 //! What the keys mean. Each reading that fails is noted, and the reading goes on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use api::connection::SslMode;
+use api::names::ObjectName;
 
 use super::text::{Entry, FIELDS, Value};
 use super::{
-    AuthSource, Config, Defaults, DeletePolicy, Fragment, PASSWORD_LENGTH, PORT, Passwords, ROTATION_MINUTES,
-    ReclaimPolicy, USERNAME,
+    AuthSource, Config, Defaults, DeletePolicy, Fragment, HOLD_MINUTES, HOLD_MINUTES_DEFAULT, Maker,
+    PASSWORD_LENGTH, PORT, Passwords, ROTATION_MINUTES, ReclaimPolicy, USERNAME,
 };
 
 /// Keys that stand alone; every other holds a map and is a fragment key.
-pub(super) const KEYS: [&str; 10] = [
+pub(super) const KEYS: [&str; 16] = [
     "authSource",
     "region",
     "defaultMasterPort",
@@ -22,9 +23,19 @@ pub(super) const KEYS: [&str; 10] = [
     "defaultEngineVersion",
     "defaultDeletionPolicy",
     "defaultReclaimPolicy",
+    "defaultExtensions",
+    "defaultAllowSuperUser",
+    "defaultAllowReplicationRole",
+    "serverMaker",
+    "awsProvider",
+    "deletionHoldPeriod",
 ];
 /// Keys of the passwords.
-const PASSWORD_KEYS: [&str; 3] = ["passwordComplexity", "minPasswordLength", "passwordRotationPeriod"];
+pub(super) const PASSWORD_KEYS: [&str; 3] =
+    ["passwordComplexity", "minPasswordLength", "passwordRotationPeriod"];
+
+/// PostgreSQL cuts longer names.
+const NAME_BYTES: usize = 63;
 
 const SSL_MODES: &[(&str, SslMode)] = &[
     ("disable", SslMode::Disable),
@@ -39,6 +50,12 @@ const DELETE_POLICIES: &[(&str, DeletePolicy)] =
 const RECLAIM_POLICIES: &[(&str, ReclaimPolicy)] =
     &[("delete", ReclaimPolicy::Delete), ("retain", ReclaimPolicy::Retain)];
 const AUTH_SOURCES: &[(&str, AuthSource)] = &[("secret", AuthSource::Secret), ("aws", AuthSource::Aws)];
+const MAKERS: &[(&str, Maker)] = &[
+    ("cloudDatabaseClaim", Maker::CloudDatabaseClaim),
+    ("cluster", Maker::Cluster),
+    ("rdsInstance", Maker::RdsInstance),
+];
+const ANSWERS: &[(&str, bool)] = &[("true", true), ("false", false)];
 /// Both spellings are the seed's.
 const COMPLEXITIES: &[(&str, bool)] = &[("enabled", true), ("disabled", false), ("disable", false)];
 
@@ -69,13 +86,28 @@ impl Reader {
         let passwords = self.passwords(passwords);
         let auth_source = self.choice(&mut own, "authSource", AUTH_SOURCES).unwrap_or(AuthSource::Secret);
         let region = self.word(&mut own, "region");
+        let maker = self.choice(&mut own, "serverMaker", MAKERS).unwrap_or(Maker::CloudDatabaseClaim);
+        let aws_provider = self.object(&mut own, "awsProvider", "an AWSProvider");
+        let hold = self.number(&mut own, "deletionHoldPeriod", HOLD_MINUTES, "minutes");
+        let hold_minutes =
+            hold.and_then(|minutes| u32::try_from(minutes).ok()).unwrap_or(HOLD_MINUTES_DEFAULT);
         let defaults = self.defaults(&mut own);
         let mut read = BTreeMap::new();
         for (key, inner) in fragments {
             let fragment = self.fragment(&key, inner, &defaults);
             read.insert(key, fragment);
         }
-        Config { passwords, auth_source, region, defaults, fragments: read }
+        Config {
+            passwords,
+            auth_source,
+            region,
+            maker,
+            aws_provider,
+            hold_minutes,
+            defaults,
+            fragments: read,
+            anything_goes: false,
+        }
     }
 
     fn passwords(&mut self, entries: Vec<Entry>) -> Passwords {
@@ -104,22 +136,25 @@ impl Reader {
             reclaim_policy: self
                 .choice(own, "defaultReclaimPolicy", RECLAIM_POLICIES)
                 .unwrap_or(ReclaimPolicy::Retain),
+            extensions: self.extensions(own, "defaultExtensions").unwrap_or_default(),
+            allow_super_user: self.answer(own, "defaultAllowSuperUser").unwrap_or(false),
+            allow_replication: self.answer(own, "defaultAllowReplicationRole").unwrap_or(false),
         }
     }
 
     fn fragment(&mut self, key: &str, entries: Vec<Entry>, defaults: &Defaults) -> Fragment {
         let mut fields = self.known(entries, key, &FIELDS);
         let fields = &mut fields;
-        let object = "the name of a Secret: lower case letters, digits, `-` and `.`";
+        self.demand_authority(fields, defaults.ssl_mode);
         let secret_key = "a key of a Secret: letters, digits, `-`, `_` and `.`";
         let password_key = self.parsed(fields, "passwordSecretKey", secret_key);
         Fragment {
             key: key.to_owned(),
             username: self.word(fields, "username").unwrap_or_else(|| defaults.username.clone()),
-            host: self.word(fields, "host"),
+            host: self.read(fields, "host", "the name or the address of a host", host),
             port: self.port(fields, "port").unwrap_or(defaults.port),
             ssl_mode: self.choice(fields, "sslMode", SSL_MODES).unwrap_or(defaults.ssl_mode),
-            password_secret: self.parsed(fields, "passwordSecretRef", object),
+            password_secret: self.object(fields, "passwordSecretRef", "a Secret"),
             password_key: password_key
                 .unwrap_or_else(|| "password".parse().expect("`password` is a secret key")),
             shape: self.word(fields, "shape"),
@@ -131,6 +166,38 @@ impl Reader {
             reclaim_policy: self
                 .choice(fields, "reclaimPolicy", RECLAIM_POLICIES)
                 .unwrap_or(defaults.reclaim_policy),
+            extensions: self.extensions(fields, "extensions").unwrap_or_else(|| defaults.extensions.clone()),
+            allow_super_user: self.answer(fields, "allowSuperUser").unwrap_or(defaults.allow_super_user),
+            allow_replication: self
+                .answer(fields, "allowReplicationRole")
+                .unwrap_or(defaults.allow_replication),
+            adopt_existing: self.answer(fields, "adoptExisting").unwrap_or(false),
+            ca_secret: self.object(fields, "caSecretRef", "a Secret"),
+        }
+    }
+
+    /// A server that is there already cannot be checked without the certificate of its authority. One that is made
+    /// brings it along.
+    fn demand_authority(&mut self, fields: &Fields, default: SslMode) {
+        let Some((host_line, _)) = fields.get("host") else { return };
+        if fields.contains_key("caSecretRef") {
+            return;
+        }
+        let (line, mode) = match fields.get("sslMode") {
+            Some((line, Value::Word(word))) => (*line, found(word, SSL_MODES)),
+            // What is no mode is told on its own.
+            Some(_) => return,
+            None => (*host_line, Some(default)),
+        };
+        if let Some(mode @ (SslMode::VerifyCa | SslMode::VerifyFull)) = mode {
+            self.note(
+                line,
+                format!(
+                    "the server is to be checked (sslMode {}), but with which certificate is not said; write \
+                     `caSecretRef: NAME` with the name of a Secret that holds `ca.crt`",
+                    mode.as_str()
+                ),
+            );
         }
     }
 
@@ -155,6 +222,36 @@ impl Reader {
         self.read(fields, key, want, |word| word.parse().ok())
     }
 
+    fn object(&mut self, fields: &mut Fields, key: &str, kind: &str) -> Option<ObjectName> {
+        self.parsed(fields, key, &format!("the name of {kind}: lower case letters, digits, `-` and `.`"))
+    }
+
+    fn answer(&mut self, fields: &mut Fields, key: &str) -> Option<bool> {
+        self.choice(fields, key, ANSWERS)
+    }
+
+    /// A list of words, or the same as one word with commas.
+    fn extensions(&mut self, fields: &mut Fields, key: &str) -> Option<BTreeSet<String>> {
+        let want =
+            "names of extensions, such as `[pg_trgm, uuid-ossp]`: lower case letters, digits, `_` and `-`";
+        if !matches!(fields.get(key), Some((_, Value::List(_)))) {
+            return self.read(fields, key, want, |word| {
+                word.split(',').map(|name| extension(name.trim())).collect()
+            });
+        }
+        let Some((_, Value::List(items))) = fields.remove(key) else { return None };
+        let mut names = BTreeSet::new();
+        for (line, item) in items {
+            match item {
+                Value::Word(word) if extension(&word).is_some() => drop(names.insert(word)),
+                Value::Word(_) | Value::Nothing | Value::List(_) | Value::Map(_) => {
+                    self.note(line, format!("`{key}` holds {}; write {want}", told(&item)));
+                }
+            }
+        }
+        Some(names)
+    }
+
     fn port(&mut self, fields: &mut Fields, key: &str) -> Option<u16> {
         let port = |word: &str| word.parse().ok().filter(|port| *port > 0);
         self.read(fields, key, "a port between 1 and 65535", port)
@@ -173,8 +270,7 @@ impl Reader {
     fn choice<T: Copy>(&mut self, fields: &mut Fields, key: &str, choices: &[(&str, T)]) -> Option<T> {
         let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
         let want = format!("one of {}", words(&names));
-        let choice = |word: &str| choices.iter().find(|(name, _)| *name == word).map(|(_, choice)| *choice);
-        self.read(fields, key, &want, choice)
+        self.read(fields, key, &want, |word| found(word, choices))
     }
 
     /// Reads one field; what it should be is told if it is not.
@@ -186,16 +282,12 @@ impl Reader {
         read: impl FnOnce(&str) -> Option<T>,
     ) -> Option<T> {
         let (line, value) = fields.remove(key)?;
-        let found = match value {
-            Value::Word(word) => match read(&word) {
-                Some(value) => return Some(value),
-                None => format!("`{word}`"),
-            },
-            Value::Nothing => "nothing".to_owned(),
-            Value::List => "a list".to_owned(),
-            Value::Map(_) => "a map".to_owned(),
-        };
-        self.note(line, format!("`{key}` is {found}; write {want}"));
+        if let Value::Word(word) = &value
+            && let Some(value) = read(word)
+        {
+            return Some(value);
+        }
+        self.note(line, format!("`{key}` is {}; write {want}", told(&value)));
         None
     }
 
@@ -206,4 +298,32 @@ impl Reader {
 
 fn words(names: &[&str]) -> String {
     names.join(", ")
+}
+
+/// What a word stands for.
+fn found<T: Copy>(word: &str, choices: &[(&str, T)]) -> Option<T> {
+    choices.iter().find(|(name, _)| *name == word).map(|(_, choice)| *choice)
+}
+
+/// A value in the words of a complaint.
+fn told(value: &Value) -> String {
+    match value {
+        Value::Word(word) => format!("`{word}`"),
+        Value::Nothing => "nothing".to_owned(),
+        Value::List(_) => "a list".to_owned(),
+        Value::Map(_) => "a map".to_owned(),
+    }
+}
+
+/// A host, if it can be one.
+fn host(word: &str) -> Option<String> {
+    let odd = |letter: char| letter.is_whitespace() || letter.is_control();
+    (!word.is_empty() && !word.contains(odd)).then(|| word.to_owned())
+}
+
+/// The name of an extension, if it is one.
+fn extension(name: &str) -> Option<String> {
+    let fits = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "_-".contains(letter);
+    let begins = name.starts_with(|first: char| first.is_ascii_lowercase());
+    (begins && name.len() <= NAME_BYTES && name.chars().all(fits)).then(|| name.to_owned())
 }

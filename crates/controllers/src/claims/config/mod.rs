@@ -7,7 +7,7 @@ mod fields;
 mod tests;
 mod text;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use api::connection::SslMode;
@@ -19,6 +19,10 @@ use fields::Reader;
 const PASSWORD_LENGTH: (u64, u64) = (15, 99);
 /// How often passwords may be asked to change, in minutes.
 const ROTATION_MINUTES: (u64, u64) = (60, 1440);
+/// How long a database may be asked to be kept after its claim has gone, in minutes: up to thirty days.
+const HOLD_MINUTES: (u64, u64) = (0, 43_200);
+/// How long it is kept where nothing is said, in minutes: a day, in which a mistake is noticed.
+const HOLD_MINUTES_DEFAULT: u32 = 1440;
 /// The port of servers for which none is given.
 const PORT: u16 = 5432;
 /// The administrator of servers for which none is given.
@@ -33,10 +37,30 @@ pub struct Config {
     pub auth_source: AuthSource,
     /// Where servers are made.
     pub region: Option<String>,
+    /// Who makes servers.
+    pub maker: Maker,
+    /// Name of the AWSProvider with which servers are made on AWS.
+    pub aws_provider: Option<ObjectName>,
+    /// How long a database is kept after its claim has gone, in minutes.
+    pub hold_minutes: u32,
     /// What holds where neither claim nor fragment says otherwise.
     pub defaults: Defaults,
     /// Servers by their labels.
     pub fragments: BTreeMap<String, Fragment>,
+    /// Whether there is no configuration at all: a label then matches nothing, and is itself the name of a server that
+    /// claims share.
+    pub anything_goes: bool,
+}
+
+/// Who makes servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Maker {
+    /// Whoever fulfils a `CloudDatabaseClaim`, such as Crossplane.
+    CloudDatabaseClaim,
+    /// Whoever fulfils a CloudNativePG `Cluster`.
+    Cluster,
+    /// Our own `RDSInstance`.
+    RdsInstance,
 }
 
 /// How passwords are made.
@@ -96,6 +120,12 @@ pub struct Defaults {
     pub delete_policy: DeletePolicy,
     /// What becomes of a server when its last claim goes.
     pub reclaim_policy: ReclaimPolicy,
+    /// Extensions of databases.
+    pub extensions: BTreeSet<String>,
+    /// Whether claims may ask for a superuser.
+    pub allow_super_user: bool,
+    /// Whether claims may ask for a user that replicates.
+    pub allow_replication: bool,
 }
 
 /// One server, or one kind of server: what a label stands for. Defaults are filled in where a claim has no say.
@@ -125,6 +155,16 @@ pub struct Fragment {
     pub delete_policy: DeletePolicy,
     /// What becomes of the server when its last claim goes.
     pub reclaim_policy: ReclaimPolicy,
+    /// Extensions of its databases.
+    pub extensions: BTreeSet<String>,
+    /// Whether claims on it may ask for a superuser.
+    pub allow_super_user: bool,
+    /// Whether claims on it may ask for a user that replicates.
+    pub allow_replication: bool,
+    /// Whether claims may use databases and roles of it that are there already and carry no mark.
+    pub adopt_existing: bool,
+    /// Secret whose `ca.crt` the server's certificate is checked with.
+    pub ca_secret: Option<ObjectName>,
 }
 
 /// One thing that is wrong with the text.
@@ -163,6 +203,11 @@ pub struct NoMatch {
 }
 
 impl Config {
+    /// What holds where there is no configuration at all: defaults everywhere, and servers are `Cluster`s.
+    pub fn unconfigured() -> Self {
+        Self { maker: Maker::Cluster, anything_goes: true, ..Reader::default().config(Vec::new()) }
+    }
+
     /// Reads a configuration. `file` is named in what is wrong with it.
     pub fn parse(file: &str, text: &str) -> Result<Self, Problems> {
         let named = |(line, message)| Problem { file: file.to_owned(), line, message };

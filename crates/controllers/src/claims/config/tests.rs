@@ -1,3 +1,5 @@
+mod keys;
+
 use super::*;
 
 /// What is wrong with a text, without the file.
@@ -74,6 +76,8 @@ fn every_key_is_read_and_an_empty_text_has_defaults() {
     assert_eq!(empty, read("# nothing\n"));
     assert_eq!(empty.passwords, Passwords { complex: true, length_min: 15, rotation_minutes: 60 });
     assert_eq!((empty.auth_source, empty.defaults.port), (AuthSource::Secret, 5432));
+    assert_eq!((empty.maker, empty.hold_minutes), (Maker::CloudDatabaseClaim, 1440));
+    assert_eq!((&empty.aws_provider, empty.anything_goes), (&None, false));
     let config = read(
         "passwordConfig: {passwordComplexity: disable, minPasswordLength: 99, passwordRotationPeriod: '1440'}
 authSource: aws
@@ -86,12 +90,23 @@ defaultMinStorageGB: '20'
 defaultEngineVersion: 15.10
 defaultDeletionPolicy: orphan
 defaultReclaimPolicy: delete
+defaultExtensions: [pg_trgm, uuid-ossp]
+defaultAllowSuperUser: true
+defaultAllowReplicationRole: false
+serverMaker: rdsInstance
+awsProvider: main
+deletionHoldPeriod: '43200'
 bare: {}
 full:
   username: root
   host: a.b
   port: '1'
   sslMode: verify-ca
+  caSecretRef: authority
+  extensions: []
+  allowSuperUser: 'false'
+  allowReplicationRole: true
+  adoptExisting: true
   passwordSecretRef: s
   passwordSecretKey: k
   shape: large
@@ -103,6 +118,10 @@ full:
     );
     assert_eq!(config.passwords, Passwords { complex: false, length_min: 99, rotation_minutes: 1440 });
     assert_eq!((config.auth_source, config.region.as_deref()), (AuthSource::Aws, Some("eu-west-1")));
+    assert_eq!((config.maker, config.hold_minutes), (Maker::RdsInstance, 43_200));
+    assert_eq!(config.aws_provider.as_ref().map(ObjectName::as_str), Some("main"));
+    assert!(!config.anything_goes);
+    let extensions = BTreeSet::from(["pg_trgm".to_owned(), "uuid-ossp".to_owned()]);
     let defaults = Defaults {
         port: 5433,
         username: "chief".into(),
@@ -112,6 +131,9 @@ full:
         engine_version: Some("15.10".into()),
         delete_policy: DeletePolicy::Orphan,
         reclaim_policy: ReclaimPolicy::Delete,
+        extensions: extensions.clone(),
+        allow_super_user: true,
+        allow_replication: false,
     };
     assert_eq!(config.defaults, defaults);
     let bare = Fragment {
@@ -127,6 +149,11 @@ full:
         engine_version: None,
         delete_policy: DeletePolicy::Orphan,
         reclaim_policy: ReclaimPolicy::Delete,
+        extensions,
+        allow_super_user: true,
+        allow_replication: false,
+        adopt_existing: false,
+        ca_secret: None,
     };
     assert_eq!(config.fragments["bare"], bare);
     let full = Fragment {
@@ -142,6 +169,11 @@ full:
         engine_version: Some("16".into()),
         delete_policy: DeletePolicy::Delete,
         reclaim_policy: ReclaimPolicy::Retain,
+        extensions: BTreeSet::new(),
+        allow_super_user: false,
+        allow_replication: true,
+        adopt_existing: true,
+        ca_secret: Some("authority".parse().expect("a name")),
     };
     assert_eq!(config.fragments["full"], full);
 }
@@ -204,7 +236,7 @@ fn every_value_that_is_wrong_is_told_with_what_is_expected() {
         ("atlas:\n  reclaimPolicy: orphan", "2: `reclaimPolicy` is `orphan`; write one of delete, retain".into()),
         (
             "atlas:\n\n  hostname: x",
-            "3: `hostname` is no key of `atlas`; write one of username, host, port, sslMode, passwordSecretRef, passwordSecretKey, shape, minStorageGB, engineVersion, deletePolicy, reclaimPolicy".into(),
+            "3: `hostname` is no key of `atlas`; write one of username, host, port, sslMode, passwordSecretRef, passwordSecretKey, shape, minStorageGB, engineVersion, deletePolicy, reclaimPolicy, extensions, allowSuperUser, allowReplicationRole, adoptExisting, caSecretRef".into(),
         ),
         ("defaultShape = x", "1: `defaultShape = x` has no colon; write `defaultShape: x`".replace(" = ", "=")),
     ];

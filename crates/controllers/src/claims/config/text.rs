@@ -2,8 +2,10 @@
 
 use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle};
 
+use super::fields::{KEYS, PASSWORD_KEYS};
+
 /// Names of fields that are often written with an equals sign, as in files of other formats.
-pub(super) const FIELDS: [&str; 11] = [
+pub(super) const FIELDS: [&str; 16] = [
     "username",
     "host",
     "port",
@@ -15,6 +17,11 @@ pub(super) const FIELDS: [&str; 11] = [
     "engineVersion",
     "deletePolicy",
     "reclaimPolicy",
+    "extensions",
+    "allowSuperUser",
+    "allowReplicationRole",
+    "adoptExisting",
+    "caSecretRef",
 ];
 
 /// A key, its line, and its value.
@@ -30,7 +37,8 @@ pub(super) struct Entry {
 pub(super) enum Value {
     Nothing,
     Word(String),
-    List,
+    /// Its items, each with its line.
+    List(Vec<(u64, Value)>),
     Map(Vec<Entry>),
 }
 
@@ -53,7 +61,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Entry>, Vec<(u64, String)>> {
     match builder.root {
         Some(Value::Map(entries)) => Ok(entries),
         Some(Value::Nothing) | None => Ok(Vec::new()),
-        Some(Value::Word(_) | Value::List) => {
+        Some(Value::Word(_) | Value::List(_)) => {
             let want = "write keys with their values, such as `region: eu-west-1`";
             Err(vec![(1, format!("the file is no map; {want}"))])
         }
@@ -68,14 +76,14 @@ fn line(line: usize) -> u64 {
 fn equals_sign((line, text): (u64, &str)) -> Option<(u64, String)> {
     let (key, value) = text.trim().split_once('=')?;
     let (key, value) = (key.trim(), value.trim());
-    let known = FIELDS.contains(&key) || super::fields::KEYS.contains(&key);
+    let known = FIELDS.contains(&key) || KEYS.contains(&key) || PASSWORD_KEYS.contains(&key);
     known.then(|| (line, format!("`{key}={value}` has no colon; write `{key}: {value}`")))
 }
 
 /// A list or map that is still open.
 enum Frame {
-    List,
-    Map { entries: Vec<Entry>, key: Option<(String, u64)> },
+    List { items: Vec<(u64, Value)>, line: u64 },
+    Map { entries: Vec<Entry>, key: Option<(String, u64)>, line: u64 },
 }
 
 #[derive(Default)]
@@ -95,16 +103,16 @@ impl Builder {
                 }
             }
             Event::SequenceStart(..) => {
-                self.frames.push(Frame::List);
+                self.frames.push(Frame::List { items: Vec::new(), line });
                 Ok(())
             }
             Event::MappingStart(..) => {
-                self.frames.push(Frame::Map { entries: Vec::new(), key: None });
+                self.frames.push(Frame::Map { entries: Vec::new(), key: None, line });
                 Ok(())
             }
             Event::SequenceEnd | Event::MappingEnd => match self.frames.pop() {
-                Some(Frame::Map { entries, .. }) => self.finish(Value::Map(entries), line),
-                Some(Frame::List) => self.finish(Value::List, line),
+                Some(Frame::Map { entries, line, .. }) => self.finish(Value::Map(entries), line),
+                Some(Frame::List { items, line }) => self.finish(Value::List(items), line),
                 None => Ok(()),
             },
             Event::Alias(_) => Err((line, "an alias has no place here; write the value itself".to_owned())),
@@ -119,14 +127,14 @@ impl Builder {
     fn finish(&mut self, value: Value, line: u64) -> Result<(), (u64, String)> {
         match self.frames.last_mut() {
             None => self.root = Some(value),
-            Some(Frame::List) => {}
-            Some(Frame::Map { entries, key }) => match (key.take(), value) {
+            Some(Frame::List { items, .. }) => items.push((line, value)),
+            Some(Frame::Map { entries, key, .. }) => match (key.take(), value) {
                 (Some((key, line)), value) => entries.push(Entry { key, line, value }),
                 (None, Value::Word(word)) if entries.iter().any(|entry| entry.key == word) => {
                     return Err((line, format!("`{word}` stands here a second time; write it once")));
                 }
                 (None, Value::Word(word)) => *key = Some((word, line)),
-                (None, Value::Nothing | Value::List | Value::Map(_)) => {
+                (None, Value::Nothing | Value::List(_) | Value::Map(_)) => {
                     return Err((line, "a key is a word".to_owned()));
                 }
             },
