@@ -259,7 +259,7 @@ impl Agents {
     }
 
     /// Takes one call of those that whoever it is has: a token's fingerprint, or an address.
-    pub(crate) fn admit_as(&self, whose: &str) -> Result<(), Error> {
+    pub fn admit_as(&self, whose: &str) -> Result<(), Error> {
         let taken = self.0.limits.take(whose, self.0.began.elapsed());
         taken.map_err(|seconds| Error::TooOften { seconds })
     }
