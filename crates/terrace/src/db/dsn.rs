@@ -9,11 +9,13 @@ use anyhow::{Context, anyhow, bail};
 use api::connection::{Connection, SslMode};
 use api::secret::Sealed;
 use clap::Args;
-use http::Method;
+use http::header::USER_AGENT;
+use http::{Request, StatusCode};
 use k8s_openapi::api::core::v1::Secret;
 use kube::Client;
 use kube::api::Api;
 use kube::client::Body;
+use serde_json::Value;
 
 use super::Which;
 use super::claim::Claim;
@@ -54,8 +56,7 @@ pub(crate) async fn run(data_dir: &Path, options: &Options) -> anyhow::Result<Ex
         say::line(&masked(&connection, options.uri))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let path = witness::path(&claim.namespace, claim.kind, &claim.name);
-    connect::ask(&client, Method::POST, &path, Body::empty())
+    written_down(&client, &claim)
         .await
         .context("nothing is shown, because the platform did not write it down in its audit trail")?;
     let shown = if options.uri { connection.uri() } else { connection.dsn() };
@@ -80,6 +81,27 @@ async fn read(client: &Client, claim: &Claim) -> anyhow::Result<Connection> {
         Err(error) => return Err(connect::told(error)),
     };
     connection(&secret).with_context(|| format!("the Secret {name} in namespace {namespace} cannot be used"))
+}
+
+/// Has the platform write down that the password of a claim is shown. The record is on its disk when this returns.
+async fn written_down(client: &Client, claim: &Claim) -> anyhow::Result<()> {
+    let request = Request::post(witness::path(&claim.namespace, claim.kind, &claim.name))
+        .header(USER_AGENT, concat!("terrace/", env!("CARGO_PKG_VERSION")))
+        .body(Body::empty())?;
+    let response = client.send(request).await.map_err(connect::told)?;
+    let code = response.status();
+    if code.is_success() {
+        return Ok(());
+    }
+    let body = response.into_body().collect_bytes().await.map_err(connect::told)?;
+    let status: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let message = status["message"].as_str().map_or_else(|| format!("it answered {code}"), str::to_owned);
+    match code {
+        StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => bail!(
+            "{message}; there is no trail where the API is served alone (`terrace up --api-only`) or by another cluster"
+        ),
+        _ => bail!("{message}"),
+    }
 }
 
 /// The connection that a Secret holds, from its parts.

@@ -240,6 +240,7 @@ fn shows_at_a_terminal_alone(platform: &Platform) {
     let subject = format!("{}/orders", platform.namespace);
     assert_eq!((&records[0]["subject"], &records[0]["outcome"]), (&json!(subject), &json!("done")));
     assert_eq!(records[0]["name"], "user:terrace-admin");
+    assert!(records[0]["agent"].as_str().is_some_and(|agent| agent.starts_with("terrace/")), "{records:?}");
     let told = at_terminal(platform, Ends::Terminal, &["dsn", "orders", "--show", "--uri"]);
     assert!(told.out.contains(&format!("postgres://orders_a:{PASSWORD}@")), "{told:?}");
     let told = at_terminal(platform, Ends::Terminal, &["dsn", "orders"]);
