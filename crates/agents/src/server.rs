@@ -258,8 +258,9 @@ impl Agents {
         self.admit_as(&caller.fingerprint)
     }
 
-    /// Takes one call of those that whoever it is has: a token's fingerprint, or an address.
-    pub(crate) fn admit_as(&self, whose: &str) -> Result<(), Error> {
+    /// Takes one call of those that whoever it is has: a token's fingerprint, an address, or a user of
+    /// the API.
+    pub fn admit_as(&self, whose: &str) -> Result<(), Error> {
         let taken = self.0.limits.take(whose, self.0.began.elapsed());
         taken.map_err(|seconds| Error::TooOften { seconds })
     }

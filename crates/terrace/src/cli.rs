@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::apps::{delete, deploy, list, logs, rollback};
 use crate::{
-    audit, completions, connect, crds, credential, files, kubeconfig, mcp, place, postgres, preview, say,
+    audit, completions, connect, crds, credential, db, files, kubeconfig, mcp, place, postgres, preview, say,
     services, session, token, up,
 };
 
@@ -79,6 +79,9 @@ enum Command {
     /// Databases that the platform runs: make one, bind it to an application, back it up, bring it back
     #[command(subcommand)]
     Service(services::What),
+    /// Claims on databases: list them, see how they are, rotate their logins, see the connection
+    #[command(subcommand)]
+    Db(db::What),
     /// Tokens for agents and scripts: make one, list them, revoke one
     #[command(subcommand)]
     Token(token::What),
@@ -157,6 +160,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Rollback(options) => return rollback::run(&dir()?, &options).await,
         Command::Delete(what) => return delete::run(&dir()?, &what).await,
         Command::Service(what) => return services::run(&dir()?, what).await,
+        Command::Db(what) => return db::run(&dir()?, what).await,
         Command::Token(what) => return token::run(&dir()?, what).await,
         Command::Session(what) => return session::run(&dir()?, what).await,
         Command::Credential(what) => return credential::run(&dir()?, what).await,

@@ -7,6 +7,7 @@ mod completions;
 mod connect;
 mod crds;
 mod credential;
+mod db;
 mod files;
 mod install;
 mod kubeconfig;

@@ -14,7 +14,6 @@ use gateway::{Body, Gateway, PlatformAnswer};
 use http::{Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use kit::House;
-use kube::Client;
 use ports::build::{self, Images};
 use ports::postgres::{self, Postgres as _};
 use ports::{authority, forward, homes, loopback, probe, process, traffic};
@@ -22,7 +21,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::{machine, place, preview, unused};
+use crate::{db, machine, place, preview, unused};
 
 /// The word that makes this binary the parent of one program.
 pub(crate) const SHIM: &str = "shim";
@@ -107,7 +106,7 @@ impl Machine {
         let databases = Arc::new(open_databases(&plan, words(SHIM)).await?);
         let rooms = controllers::all(config.clone(), services_config(&databases));
         let planner = preview::Planner::new(client.clone(), rooms);
-        let agents = open_agents(&client, &plan, &databases, planner, &stop).await?;
+        let agents = open_agents(plane, &plan, &databases, planner, &stop).await?;
         let house = House::new(client, stop.clone());
         let house = controllers::all(config, services_config(&databases)).into_iter().fold(house, House::any);
         let authority = Arc::new(authority::Live::open(&plan.dir.join("pki"), jiff::Timestamp::now())?);
@@ -190,7 +189,7 @@ fn services_config(databases: &postgres::Live) -> services::Config {
 
 /// The server for agents, not yet at its door.
 async fn open_agents(
-    client: &Client,
+    plane: &ControlPlane,
     plan: &Plan,
     databases: &postgres::Live,
     planner: preview::Planner,
@@ -210,7 +209,9 @@ async fn open_agents(
         planner: Some(Arc::new(planner)),
         ..agents::Settings::new(place::audit(&plan.dir), address)
     };
-    Ok(agents::Agents::open(client.clone(), settings, stop.clone()).await?)
+    let agents = agents::Agents::open(plane.client(), settings, stop.clone()).await?;
+    db::witness::mount(plane, agents.clone());
+    Ok(agents)
 }
 
 /// How applications are reached here.

@@ -13,13 +13,13 @@ use super::hex;
 pub struct Record {
     /// When it was answered.
     pub time: Timestamp,
-    /// The fingerprint of the token that was presented; empty without one.
+    /// The fingerprint of the token that was presented, or `user:NAME` for a user of the API; empty without either.
     pub token: String,
-    /// The token's name, if it is known.
+    /// The token's name, if it is known, or `user:NAME`.
     pub name: String,
     /// The program that asked, in its own words.
     pub agent: String,
-    /// What was asked for: a tool's name, `resources/read`, or a method and path.
+    /// What was asked for: a tool's name, `resources/read`, a method and path, or `db dsn --show`.
     pub action: String,
     /// The session or resource that was named, in the caller's words.
     pub subject: String,

@@ -5,6 +5,7 @@
 mod agent;
 mod audit;
 mod confirmation;
+mod db;
 mod injection;
 mod load;
 mod matrix;
