@@ -44,3 +44,13 @@ pub const KEPT_UNTIL: &str = "terrace.dev/kept-until";
 /// On a `Cluster` made for a `ManagedService`, and on its `Backup`s: the service's spec, as JSON. A service that is gone
 /// is made again from it.
 pub const SERVICE_SPEC: &str = "terrace.dev/service-spec";
+
+/// On the Secret of a claim: when its password was issued, as RFC 3339.
+pub const ISSUED_AT: &str = "terrace.dev/issued-at";
+
+/// On a `DatabaseClaim` in the platform's namespace that keeps the database of a deleted claim: that claim, as
+/// `namespace/name`. Until when it is kept stands in [`KEPT_UNTIL`].
+pub const HELD_FOR: &str = "terrace.dev/held-for";
+
+/// Beside [`HELD_FOR`]: the name that the database has meanwhile, which its roles' names begin with.
+pub const HELD_AS: &str = "terrace.dev/held-as";

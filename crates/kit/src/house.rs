@@ -9,6 +9,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use kube::core::ApiResource;
 use kube::{Client, Resource};
+use prometheus_client::registry::Registry;
 use serde_json::Value;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinSet;
@@ -73,6 +74,7 @@ impl House {
     /// The same, with one more room of any kind.
     #[must_use]
     pub fn any(mut self, room: Arc<dyn AnyRoom>) -> Self {
+        self.metrics.enroll(|registry| room.enroll(registry));
         self.rooms.push(room);
         self
     }
@@ -122,6 +124,8 @@ pub trait AnyRoom: Send + Sync {
     fn name(&self) -> &'static str;
     /// Its kind.
     fn resource(&self) -> ApiResource;
+    /// Makes known what it counts beside its passes.
+    fn enroll(&self, registry: &mut Registry);
     /// Runs its passes until the floor is asked to stop.
     fn open(&self, floor: Floor) -> BoxFuture<'static, ()>;
     /// What a pass over an object would do.
@@ -142,6 +146,10 @@ impl<R: Room> AnyRoom for Entered<R> {
 
     fn resource(&self) -> ApiResource {
         ApiResource::erase::<R::Kind>(&())
+    }
+
+    fn enroll(&self, registry: &mut Registry) {
+        self.0.enroll(registry);
     }
 
     fn open(&self, floor: Floor) -> BoxFuture<'static, ()> {
@@ -224,8 +232,8 @@ fn listen<R: Room>(
         loop {
             let rung = tokio::select! { rung = rings.recv() => rung, () = stop.cancelled() => return };
             match rung {
-                Ok(name) => wake(name),
-                Err(RecvError::Lagged(_)) => all.names().into_iter().for_each(|name| wake(name)),
+                Ok(Some(name)) => wake(name),
+                Ok(None) | Err(RecvError::Lagged(_)) => all.names().into_iter().for_each(|name| wake(name)),
                 Err(RecvError::Closed) => return,
             }
         }

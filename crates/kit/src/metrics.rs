@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
 use prometheus_client::metrics::counter::Counter;
@@ -22,7 +23,7 @@ const BUCKETS: u16 = 8;
 
 /// The metrics of all rooms.
 pub struct Metrics {
-    registry: Registry,
+    registry: Mutex<Registry>,
     passes: Family<Passes, Counter>,
     seconds: Family<Of, Histogram, fn() -> Histogram>,
     errors: Family<Errors, Counter>,
@@ -101,7 +102,7 @@ impl Metrics {
         registry.register("writes", "Write requests to the API server", writes.clone());
         let census = Census::default();
         registry.register_collector(Box::new(census.clone()));
-        Self { registry, passes, seconds, errors, depth, writes, census }
+        Self { registry: Mutex::new(registry), passes, seconds, errors, depth, writes, census }
     }
 
     /// The handle of one room. All its numbers are there from now on, as zeros.
@@ -124,11 +125,16 @@ impl Metrics {
         }
     }
 
+    /// Makes further numbers known.
+    pub(crate) fn enroll(&self, names: impl FnOnce(&mut Registry)) {
+        names(&mut self.registry.lock());
+    }
+
     /// Everything, in the text form of OpenMetrics.
     pub fn encode(&self) -> String {
         let mut text = String::new();
         // A string takes everything that is written to it.
-        let _ = encode(&mut text, &self.registry);
+        let _ = encode(&mut text, &self.registry.lock());
         text
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use api::conditions::{Reason, Standing};
 use kube::core::ApiResource;
+use prometheus_client::registry::Registry;
 
 use crate::address::{Name, Object};
 use crate::caches::Caches;
@@ -47,6 +48,9 @@ pub trait Room: Send + Sync + 'static {
     fn relations(&self) -> Vec<Relation<Self::Kind>> {
         Vec::new()
     }
+
+    /// Makes known what the room counts beside its passes.
+    fn enroll(&self, _: &mut Registry) {}
 
     /// What wakes objects from outside the cluster.
     fn bell(&self) -> Option<&Bell> {

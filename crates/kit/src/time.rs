@@ -46,7 +46,7 @@ impl Dice {
 
 /// Wakes objects when something outside the cluster changes.
 #[derive(Clone, Debug)]
-pub struct Bell(broadcast::Sender<Name>);
+pub struct Bell(broadcast::Sender<Option<Name>>);
 
 /// How many wake-ups may wait. A listener that falls behind further looks at everything once.
 const WAITING: usize = 4096;
@@ -60,11 +60,16 @@ impl Default for Bell {
 impl Bell {
     /// Wakes one object. Nobody listening is fine.
     pub fn ring(&self, name: Name) {
-        let _ = self.0.send(name);
+        let _ = self.0.send(Some(name));
     }
 
-    /// Hears every ring from now on.
-    pub fn listen(&self) -> broadcast::Receiver<Name> {
+    /// Wakes every object of the room.
+    pub fn ring_all(&self) {
+        let _ = self.0.send(None);
+    }
+
+    /// Hears every ring from now on; one without a name is for all.
+    pub fn listen(&self) -> broadcast::Receiver<Option<Name>> {
         self.0.subscribe()
     }
 }

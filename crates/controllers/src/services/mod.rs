@@ -4,4 +4,5 @@ mod config;
 mod managed_service;
 
 pub use config::Config;
+pub(crate) use config::IMAGE;
 pub use managed_service::ManagedServices;

@@ -25,6 +25,7 @@ pub struct Scenario<R> {
     pub(super) outside: Box<dyn Fn() -> String + Send + Sync>,
     pub(super) patience: Duration,
     pub(super) keeps: bool,
+    pub(super) draws: bool,
 }
 
 impl<R: Room> Scenario<R> {
@@ -42,6 +43,7 @@ impl<R: Room> Scenario<R> {
             outside: Box::new(String::new),
             patience: PATIENCE,
             keeps: false,
+            draws: false,
         }
     }
 
@@ -81,6 +83,13 @@ impl<R: Room> Scenario<R> {
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
+        self
+    }
+
+    /// Each attempt draws a new password, so Secrets are compared but for theirs.
+    #[must_use]
+    pub fn draws_passwords(mut self) -> Self {
+        self.draws = true;
         self
     }
 

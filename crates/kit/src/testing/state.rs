@@ -34,6 +34,24 @@ impl State {
         Self(fields)
     }
 
+    /// The same, with a word in the place of each password that is in a Secret, wherever else in that Secret it stands.
+    pub(super) fn veiled(mut self) -> Self {
+        let passwords: Vec<(String, String)> = self
+            .0
+            .iter()
+            .filter_map(|(key, value)| Some((key.strip_suffix(" password")?.to_owned(), decoded(value)?)))
+            .filter(|(place, _)| place.starts_with("Secret ") && place.ends_with(" data"))
+            .collect();
+        for (place, password) in passwords.iter().filter(|(_, password)| !password.is_empty()) {
+            for (_, value) in self.0.iter_mut().filter(|(key, _)| key.starts_with(&format!("{place} "))) {
+                if let Some(text) = decoded(value) {
+                    *value = text.replace(password, "<password>");
+                }
+            }
+        }
+        self
+    }
+
     /// What another state has otherwise, a line per field; empty if nothing.
     pub fn diff(&self, other: &Self) -> String {
         let mut text = String::new();
@@ -57,6 +75,12 @@ impl std::fmt::Display for State {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.iter().try_for_each(|(key, value)| writeln!(f, "{key} {value}"))
     }
+}
+
+/// The text of a value in a Secret.
+fn decoded(value: &str) -> Option<String> {
+    let bytes: k8s_openapi::ByteString = serde_json::from_str(value).ok()?;
+    String::from_utf8(bytes.0).ok()
 }
 
 fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {

@@ -129,12 +129,12 @@ async fn life<R: Room>(
     for manifest in &scenario.given {
         bench.create(manifest.clone()).await;
     }
-    let before = bench.state(&(scenario.outside)()).await;
+    let before = state(bench, &scenario).await;
     let created = create(bench, &scenario).await;
     arm(Phase::Coming);
     settle(bench, &scenario, &created).await?;
     let coming = bench.gate().take();
-    let settled = bench.state(&(scenario.outside)()).await;
+    let settled = state(bench, &scenario).await;
     arm(Phase::Going);
     bench.delete::<R::Kind>(&created).await;
     settle(bench, &scenario, &created).await?;
@@ -142,12 +142,17 @@ async fn life<R: Room>(
         return Err("this time fewer calls were made, so none was broken".into());
     }
     let going = bench.gate().take();
-    let gone = bench.state(&(scenario.outside)()).await;
+    let gone = state(bench, &scenario).await;
     let left = before.diff(&gone);
     if !scenario.keeps && !left.is_empty() {
         return Err(format!("it is gone, but not all is as before it came (- before, + now):\n{left}"));
     }
     Ok(Life { coming, settled, going, gone })
+}
+
+async fn state<R: Room>(bench: &Bench, scenario: &Scenario<R>) -> State {
+    let state = bench.state(&(scenario.outside)()).await;
+    if scenario.draws { state.veiled() } else { state }
 }
 
 async fn create<R: Room>(bench: &Bench, scenario: &Scenario<R>) -> Name {

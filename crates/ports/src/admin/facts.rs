@@ -29,6 +29,37 @@ pub struct Server {
 }
 
 impl Server {
+    /// The server of a DSN or URI, whose database and login it names. What is wrong is told without what it holds.
+    pub fn of_dsn(dsn: &str, ca: Option<String>) -> Result<Self, &'static str> {
+        // The two modes that check certificates are known to libpq, and not to the parser.
+        let modes = [("verify-full", SslMode::VerifyFull), ("verify-ca", SslMode::VerifyCa)];
+        let strict = modes.into_iter().find(|(word, _)| dsn.contains(&format!("sslmode={word}")));
+        let plain = strict.map_or_else(|| dsn.to_owned(), |(word, _)| dsn.replace(word, "require"));
+        let config: tokio_postgres::Config =
+            plain.parse().map_err(|_| "it is neither a URI nor key=value pairs")?;
+        let host = config.get_hosts().iter().find_map(|host| match host {
+            tokio_postgres::config::Host::Tcp(host) => Some(host.clone()),
+            #[cfg(unix)]
+            tokio_postgres::config::Host::Unix(_) => None,
+        });
+        let password = config.get_password().and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
+        let ssl_mode = match (strict, config.get_ssl_mode()) {
+            (Some((_, mode)), _) => mode,
+            (None, tokio_postgres::config::SslMode::Disable) => SslMode::Disable,
+            (None, tokio_postgres::config::SslMode::Require) => SslMode::Require,
+            (None, _) => SslMode::Prefer,
+        };
+        Ok(Self {
+            host: host.ok_or("it names no host")?,
+            port: config.get_ports().first().copied().unwrap_or(5432),
+            user: config.get_user().ok_or("it names no user")?.to_owned(),
+            password: Sealed::new(password.ok_or("it holds no password")?),
+            ssl_mode,
+            ca,
+            database: config.get_dbname().ok_or("it names no database")?.to_owned(),
+        })
+    }
+
     /// Host and port, as messages name a server.
     pub fn place(&self) -> String {
         format!("{}:{}", self.host, self.port)

@@ -331,7 +331,7 @@ async fn an_order_says_what_the_spec_says_and_a_build_wakes_its_image() {
         order.env.into_iter().collect::<Vec<_>>(),
         [("A".into(), "$(x)".into()), ("B".into(), String::new())]
     );
-    assert_eq!(rings.recv().await.expect("it rings"), Name::new("team", "shop"));
+    assert_eq!(rings.recv().await.expect("it rings"), Some(Name::new("team", "shop")));
 }
 
 #[tokio::test]

@@ -15,10 +15,8 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kit::Refusal;
 use kube::ResourceExt;
 
-use crate::services::Config;
+use crate::services::{Config, IMAGE};
 
-/// The image of servers, but for its tag, which is the version (seed 000, `BuildCNPGCluster`).
-const IMAGE: &str = "ghcr.io/cloudnative-pg/postgresql";
 /// The role that owns the database (seed 000, `BuildCNPGCluster`).
 const OWNER: &str = "app";
 

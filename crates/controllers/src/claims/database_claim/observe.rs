@@ -1,0 +1,199 @@
+use std::collections::BTreeSet;
+
+use api::annotations::{HELD_AS, KEPT_UNTIL};
+use api::claims::{DatabaseClaim, DeletePolicy};
+use api::names::Side;
+use k8s_openapi::api::core::v1::Secret;
+use kit::{Fault, Name, Reader, Room};
+use kube::ResourceExt;
+use ports::admin::{Admin, Asked, Error, Login, Seen, Server};
+
+use super::plan::{Kept, Names, World};
+use super::{BY_HELD_FOR, DatabaseClaims, held_for};
+use crate::claims::logins::side;
+use crate::claims::makers::{self, Found};
+use crate::claims::password;
+use crate::claims::secret::Held;
+use crate::claims::source;
+use crate::claims::target::{self, Place, Target};
+
+/// Looks at the configuration, the server, what the server says of the claim's database and roles, and the Secret.
+pub(super) async fn observe<A: Admin>(
+    room: &DatabaseClaims<A>,
+    claim: &DatabaseClaim,
+    reader: &Reader,
+) -> Result<World, Fault> {
+    let page = room.office.book.page();
+    let config = page.config.clone();
+    let identity = room.identity(claim);
+    let wanted = target::wanted(claim, &identity, &config);
+    let active = claim.status.as_ref().and_then(|status| status.active_db.as_ref());
+    let target = match active {
+        Some(active) => target::settled(claim, active, &identity, &config),
+        None => wanted.clone(),
+    };
+    let moved = match (active, &wanted, &target) {
+        (Some(active), Ok(now), Ok(then)) => target::moved(&claim.spec, active, now, then),
+        (Some(_), Err(refusal), Ok(_)) => Some(refusal.message.clone()),
+        _ => None,
+    };
+    let own = Name::of(claim);
+    let secret_name = claim.spec.secret_name.as_ref().map_or(own.name.as_str(), |name| name.as_str());
+    let secret = reader.get::<Secret>(&own.namespace, secret_name).await?;
+    let mut world = World {
+        now: reader.now(),
+        fresh: password::fresh(reader.dice(), config.passwords),
+        kept: kept(claim, &own, &identity),
+        names: Names::of(claim),
+        namespace: room.office.settings.namespace.clone(),
+        problem: page.problem.clone(),
+        secret: Name::new(own.namespace.clone(), secret_name),
+        held: Held::read(secret.as_deref(), claim.metadata.uid.as_deref()),
+        found: Found::Absent,
+        seen: None,
+        gets_in: None,
+        others: BTreeSet::new(),
+        record: None,
+        place: None,
+        parked: false,
+        identity,
+        config,
+        target,
+        moved,
+    };
+    let Ok(target) = world.target.clone() else { return Ok(world) };
+    world.found = find(room, &target, &own.namespace, reader).await?;
+    if claim.metadata.deletion_timestamp.is_some()
+        && let Place::Made(made) = &target.place
+    {
+        world.others = others(room, claim, &made.name, reader).await?;
+    }
+    world.record = record(room, &world, &target, reader).await?;
+    let Found::Ready(server) = world.found.clone() else { return Ok(world) };
+    world.place = room.office.lanes.enter(&server.place(), (DatabaseClaims::<A>::NAME, &own), &room.bell);
+    world.parked = world.place.is_none();
+    if world.parked {
+        return Ok(world);
+    }
+    if let Place::Source(_) = &target.place {
+        world.names.database.clone_from(&server.database);
+    }
+    let seen = room.office.admin.look(&server, &asked(&world)).await?;
+    if claim.metadata.deletion_timestamp.is_none() {
+        world.gets_in = gets_in(room, &server, &seen, &world).await?;
+    }
+    world.seen = Some(seen);
+    Ok(world)
+}
+
+/// What is kept for a deleted claim, if this object does that.
+fn kept(claim: &DatabaseClaim, own: &Name, identity: &Name) -> Option<Kept> {
+    let notes = claim.annotations();
+    let held = notes.get(HELD_AS).filter(|_| own != identity)?;
+    Some(Kept { held: held.clone(), until: notes.get(KEPT_UNTIL).and_then(|until| until.parse().ok()) })
+}
+
+fn asked(world: &World) -> Asked {
+    let names = &world.names;
+    let (database, stem) = match &world.kept {
+        Some(kept) => (&kept.held, kept.stem()),
+        None => (&names.database, Some(names.stem.clone())),
+    };
+    let logins = stem.iter().flat_map(|stem| [Side::A, Side::B].map(|side| stem.login(side).to_string()));
+    let roles = logins.chain(stem.iter().map(|stem| stem.as_str().to_owned())).collect();
+    Asked { database: Some(database.clone()), content: true, roles }
+}
+
+async fn find<A: Admin>(
+    room: &DatabaseClaims<A>,
+    target: &Target,
+    namespace: &str,
+    reader: &Reader,
+) -> Result<Found, Fault> {
+    let system = room.office.settings.namespace.as_str();
+    match &target.place {
+        Place::Known(known) => source::known(reader, known, system).await,
+        Place::Made(made) => makers::find(reader, made, system, &room.office.book.page().config).await,
+        Place::Source(database) => source::source(reader, database, namespace).await,
+    }
+}
+
+/// Whether the login that is published gets in.
+async fn gets_in<A: Admin>(
+    room: &DatabaseClaims<A>,
+    server: &Server,
+    seen: &Seen,
+    world: &World,
+) -> Result<Option<bool>, Fault> {
+    let Some(issued) = world.held.ours() else { return Ok(None) };
+    if side(&world.names.stem, &issued.username).is_none() || seen.database.is_none() {
+        return Ok(None);
+    }
+    let login = Login {
+        database: world.names.database.clone(),
+        role: issued.username.clone(),
+        password: issued.password.clone(),
+    };
+    match room.office.admin.prove(server, &login).await {
+        Ok(proof) => Ok(Some(proof.session_user == login.role)),
+        Err(Error::Denied { .. }) => Ok(Some(false)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The other claims whose databases are on a server that was made, as far as they count when this one goes.
+async fn others<A: Admin>(
+    room: &DatabaseClaims<A>,
+    claim: &DatabaseClaim,
+    server: &str,
+    reader: &Reader,
+) -> Result<BTreeSet<String>, Fault> {
+    let own = Name::of(claim);
+    let config = room.office.book.page().config.clone();
+    let on_it = |other: &DatabaseClaim| {
+        let identity = room.identity(other);
+        let active = other.status.as_ref().and_then(|status| status.active_db.as_ref());
+        let target = match active {
+            Some(active) => target::settled(other, active, &identity, &config),
+            None => target::wanted(other, &identity, &config),
+        };
+        matches!(target, Ok(Target { place: Place::Made(made), .. }) if made.name == server)
+    };
+    // Of two that go at the same time the first by name takes the server along.
+    let counts = |other: &DatabaseClaim| {
+        other.metadata.deletion_timestamp.is_none()
+            || other.spec.delete_policy == DeletePolicy::Recycle
+            || Name::of(other) < own
+    };
+    let all = reader.list::<DatabaseClaim>(None).await?;
+    let all = all.iter().filter(|other| Name::of(&***other) != own && counts(other) && on_it(other));
+    Ok(all.map(|other| Name::of(&**other).to_string()).collect())
+}
+
+/// What keeps the database that a claim of this name had before, if it is on the same server.
+async fn record<A: Admin>(
+    room: &DatabaseClaims<A>,
+    world: &World,
+    target: &Target,
+    reader: &Reader,
+) -> Result<Option<(Name, Kept)>, Fault> {
+    if world.kept.is_some() {
+        return Ok(None);
+    }
+    let found = reader.indexed(BY_HELD_FOR, &world.identity.to_string()).await?;
+    let found = found.iter().filter(|record| {
+        let there = record.metadata.namespace.as_deref() == Some(room.office.settings.namespace.as_str());
+        let on = target::wanted(record, &world.identity, &world.config);
+        there
+            && record.metadata.deletion_timestamp.is_none()
+            && !held_for(record).is_empty()
+            && on.is_ok_and(|on| target::same(&on.place, &target.place))
+    });
+    // The newest, if the claim came and went more than once.
+    let newest = found.max_by_key(|record| record.metadata.creation_timestamp.as_ref().map(|time| time.0));
+    let read = |record: &std::sync::Arc<DatabaseClaim>| {
+        let own = Name::of(&**record);
+        kept(record, &own, &world.identity).map(|kept| (own, kept))
+    };
+    Ok(newest.and_then(read))
+}
