@@ -8,6 +8,7 @@ use anyhow::Context;
 use api::names::HostName;
 use bytes::Bytes;
 use control_plane::ControlPlane;
+use controllers::claims::book::Book;
 use controllers::{apps, local, services};
 use futures::FutureExt;
 use gateway::{Body, Gateway, PlatformAnswer};
@@ -55,6 +56,8 @@ pub(crate) struct Plan {
     pub build_timeout: Duration,
     /// More directories with the programs of PostgreSQL.
     pub postgres_bin: Vec<PathBuf>,
+    /// The configuration of database claims.
+    pub claims: Book,
 }
 
 /// Where and how agents are served.
@@ -110,6 +113,7 @@ impl Machine {
         let agents = open_agents(&client, &plan, &databases, planner, &stop).await?;
         let house = House::new(client, stop.clone());
         let house = controllers::all(config, services_config(&databases)).into_iter().fold(house, House::any);
+        tokio::spawn(tell_of_claims(plan.claims, stop.clone()));
         let authority = Arc::new(authority::Live::open(&plan.dir.join("pki"), jiff::Timestamp::now())?);
         let homes = Arc::new(homes::Live::new(plan.shared.join("pods"), plan.dir.join("logs")));
         let gateway = open_doors(&house, plan.http, plan.https, &stop);
@@ -155,6 +159,19 @@ impl Machine {
         // Databases last: a program may write until its end.
         if let Err(error) = self.databases.stop_all(DATABASE_GRACE).await {
             tracing::error!(%error, "some databases may still run");
+        }
+    }
+}
+
+/// Says when the configuration of database claims has changed, and what is wrong with it.
+async fn tell_of_claims(claims: Book, stop: CancellationToken) {
+    let mut changes = claims.changes();
+    while let Some(Ok(())) = stop.run_until_cancelled(changes.changed()).await {
+        match &changes.borrow_and_update().problem {
+            Some(problem) => {
+                tracing::warn!("the configuration of database claims stays as it was\n{problem}")
+            }
+            None => tracing::info!("the configuration of database claims was read again"),
         }
     }
 }

@@ -1,3 +1,4 @@
 //! Claims on databases and on roles in them.
 
+pub mod book;
 pub mod config;
