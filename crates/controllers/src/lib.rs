@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use kit::{AnyRoom, entered};
+use ports::admin::Admin;
 
 pub mod apps;
 pub mod claims;
@@ -10,10 +11,15 @@ pub mod local;
 pub mod services;
 
 /// Every room that runs in a cluster and on one machine alike.
-pub fn all(apps: apps::Config, services: services::Config) -> Vec<Arc<dyn AnyRoom>> {
+pub fn all<A: Admin>(
+    apps: apps::Config,
+    services: services::Config,
+    claims: claims::Office<A>,
+) -> Vec<Arc<dyn AnyRoom>> {
     vec![
         entered(apps::Applications::new(apps)),
         entered(apps::DataSources),
         entered(services::ManagedServices::new(services)),
+        entered(claims::DatabaseClaims::new(claims)),
     ]
 }

@@ -13,6 +13,7 @@ mod source;
 pub mod sqlx;
 #[cfg(feature = "rustls")]
 pub mod tls;
+mod watch;
 
 pub use book::Generation;
 pub use error::Error;
@@ -23,3 +24,4 @@ pub use pool::{Builder, Connection, Pool};
 #[cfg(feature = "kube")]
 pub use source::SecretSource;
 pub use source::{FileSource, Sealed, Source, SourceError};
+pub use watch::FileWatch;

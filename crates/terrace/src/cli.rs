@@ -168,7 +168,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Mcp(options) => return mcp::run(&dir()?, &options).await,
         Command::Audit(options) => return audit::run(&dir()?, &options),
         Command::Plan(options) => return preview::run(&dir()?, &options).await,
-        Command::Up(options) => up::run(dir()?, options).await?,
+        Command::Up(options) => return up::run(dir()?, options).await,
         Command::Postgres(what) => postgres::run(&dir()?, &what).await?,
         Command::Kubeconfig(options) => kubeconfig::run(&dir()?, &options)?,
         Command::Crds(options) => crds::run(&options)?,

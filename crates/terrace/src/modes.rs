@@ -8,7 +8,8 @@ use anyhow::Context;
 use api::names::HostName;
 use bytes::Bytes;
 use control_plane::ControlPlane;
-use controllers::{apps, local, services};
+use controllers::claims::book::Book;
+use controllers::{apps, claims, local, services};
 use futures::FutureExt;
 use gateway::{Body, Gateway, PlatformAnswer};
 use http::{Request, Response, StatusCode, header};
@@ -16,7 +17,7 @@ use hyper::body::Incoming;
 use kit::House;
 use ports::build::{self, Images};
 use ports::postgres::{self, Postgres as _};
-use ports::{authority, forward, homes, loopback, probe, process, traffic};
+use ports::{admin, authority, forward, homes, loopback, probe, process, traffic};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -54,6 +55,8 @@ pub(crate) struct Plan {
     pub build_timeout: Duration,
     /// More directories with the programs of PostgreSQL.
     pub postgres_bin: Vec<PathBuf>,
+    /// The configuration of database claims.
+    pub claims: Book,
 }
 
 /// Where and how agents are served.
@@ -104,11 +107,13 @@ impl Machine {
             .await
             .context("cannot write down how applications are reached")?;
         let databases = Arc::new(open_databases(&plan, words(SHIM)).await?);
-        let rooms = controllers::all(config.clone(), services_config(&databases));
+        let claims = open_claims(&plan, &stop);
+        let rooms = controllers::all(config.clone(), services_config(&databases), claims.clone());
         let planner = preview::Planner::new(client.clone(), rooms);
         let agents = open_agents(plane, &plan, &databases, planner, &stop).await?;
         let house = House::new(client, stop.clone());
-        let house = controllers::all(config, services_config(&databases)).into_iter().fold(house, House::any);
+        let rooms = controllers::all(config, services_config(&databases), claims);
+        let house = rooms.into_iter().fold(house, House::any);
         let authority = Arc::new(authority::Live::open(&plan.dir.join("pki"), jiff::Timestamp::now())?);
         let homes = Arc::new(homes::Live::new(plan.shared.join("pods"), plan.dir.join("logs")));
         let gateway = open_doors(&house, plan.http, plan.https, &stop);
@@ -154,6 +159,29 @@ impl Machine {
         // Databases last: a program may write until its end.
         if let Err(error) = self.databases.stop_all(DATABASE_GRACE).await {
             tracing::error!(%error, "some databases may still run");
+        }
+    }
+}
+
+/// Where claims on databases are served. Every claim is looked at again when the configuration changes.
+fn open_claims(plan: &Plan, stop: &CancellationToken) -> claims::Office<admin::Live> {
+    let settings = claims::Settings { namespace: agents::identity::NAMESPACE.into(), ..claims::Settings::default() };
+    let office = claims::Office::new(Arc::new(admin::Live::default()), plan.claims.clone(), settings);
+    let (followed, stopped) = (office.clone(), stop.clone());
+    tokio::spawn(async move { followed.follow(stopped).await });
+    tokio::spawn(tell_of_claims(plan.claims.clone(), stop.clone()));
+    office
+}
+
+/// Says when the configuration of database claims has changed, and what is wrong with it.
+async fn tell_of_claims(claims: Book, stop: CancellationToken) {
+    let mut changes = claims.changes();
+    while let Some(Ok(())) = stop.run_until_cancelled(changes.changed()).await {
+        match &changes.borrow_and_update().problem {
+            Some(problem) => {
+                tracing::warn!("the configuration of database claims stays as it was\n{problem}")
+            }
+            None => tracing::info!("the configuration of database claims was read again"),
         }
     }
 }

@@ -12,10 +12,15 @@ mod tests;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::Args;
+use controllers::claims::book::Book;
+use controllers::claims::config::Config;
+use controllers::claims::{Office, Settings};
 use kit::{Reader, Tools};
+use ports::admin;
 
 use crate::apps::connect::Connection;
 use crate::paint::Paint;
@@ -43,6 +48,12 @@ pub(crate) struct Options {
     connection: Connection,
 }
 
+/// Claims as they are served where nobody configured anything: the platform's own configuration is not published.
+pub(crate) fn claims() -> Office<admin::Live> {
+    let book = Book::fixed(Config::unconfigured());
+    Office::new(Arc::new(admin::Live::default()), book, Settings::default())
+}
+
 /// Prints what would be done.
 pub(crate) async fn run(data_dir: &Path, options: &Options) -> anyhow::Result<ExitCode> {
     let documents = documents(&read(&options.file)?)?;
@@ -53,7 +64,7 @@ pub(crate) async fn run(data_dir: &Path, options: &Options) -> anyhow::Result<Ex
     let config = settings::published(&client)
         .await
         .context("the platform's settings in kube-public cannot be read")?;
-    let rooms = controllers::all(config, controllers::services::Config::default());
+    let rooms = controllers::all(config, controllers::services::Config::default(), claims());
     let tools = Tools::new(Reader::direct(client.clone()));
     let asked = Asked { tools, client, rooms: rooms.into(), writer: WRITER };
     let mut previews = Vec::new();

@@ -1,6 +1,7 @@
 //! `terrace up`: the platform on this machine.
 
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,8 @@ use anyhow::{Context, bail};
 use api::names::HostName;
 use clap::Args;
 use control_plane::{Config, ControlPlane};
+use controllers::claims;
+use controllers::claims::book::{self, Book};
 use ports::postgres::builds;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -57,6 +60,9 @@ pub(crate) struct Options {
     /// several times
     #[arg(long, value_name = "DIR")]
     postgres_bin: Vec<PathBuf>,
+    /// File with the configuration of database claims, read again whenever it changes; it may come later
+    #[arg(long, value_name = "FILE", conflicts_with = "api_only")]
+    claims_config: Option<PathBuf>,
     /// Deploy a directory as soon as the platform is ready, as `terrace deploy DIR` does; may be given several times
     #[arg(long, value_name = "DIR", conflicts_with = "api_only")]
     deploy: Vec<PathBuf>,
@@ -68,20 +74,26 @@ pub(crate) struct Options {
     json: bool,
 }
 
-pub(crate) async fn run(dir: PathBuf, options: Options) -> anyhow::Result<()> {
+pub(crate) async fn run(dir: PathBuf, options: Options) -> anyhow::Result<ExitCode> {
     logging();
     // Signals are taken from the first moment, so that a stop during start-up is a clean one too.
     let mut interrupted = signal(SignalKind::interrupt())?;
     let mut terminated = signal(SignalKind::terminate())?;
     let progress = Progress::new(options.json);
+    let stop = CancellationToken::new();
+    let claims = match open_claims(&options, &stop).await {
+        Ok(claims) => claims,
+        Err(error) => {
+            return Ok(say::usage(&format!("cannot use the configuration of database claims\n{error}")));
+        }
+    };
     place::prepare(&dir)?;
     let api = bind(options.port, "--port").await?;
-    let machine = if options.api_only { None } else { Some(plan(&dir, &options).await?) };
+    let machine = if options.api_only { None } else { Some(plan(&dir, &options, claims).await?) };
     // Made beside the opening of the store, which takes about as long.
     let definitions = install::wanted(machine.as_ref().map(newest_postgres));
     let plane = ControlPlane::open(Config { dir: Some(dir.clone()), logs: Some(dir.join("logs")) }).await?;
     progress.part("store", "state is open", Some(&dir.display().to_string()))?;
-    let stop = CancellationToken::new();
     let parts = Parts { api, definitions, machine };
     let started = tokio::select! {
         started = start(&plane, &dir, parts, &progress, &stop) => started,
@@ -108,7 +120,15 @@ pub(crate) async fn run(dir: PathBuf, options: Options) -> anyhow::Result<()> {
     plane.close().await;
     match failed {
         Some(error) => Err(error),
-        None => progress.stopped(),
+        None => progress.stopped().map(|()| ExitCode::SUCCESS),
+    }
+}
+
+/// The configuration of database claims, which is first because it is cheap to get wrong.
+async fn open_claims(options: &Options, stop: &CancellationToken) -> Result<Book, book::Error> {
+    match &options.claims_config {
+        Some(file) => Book::open(file.clone(), stop.clone()).await,
+        None => Ok(Book::fixed(claims::config::Config::unconfigured())),
     }
 }
 
@@ -131,7 +151,7 @@ struct Parts {
     machine: Option<Plan>,
 }
 
-async fn plan(dir: &Path, options: &Options) -> anyhow::Result<Plan> {
+async fn plan(dir: &Path, options: &Options, claims: Book) -> anyhow::Result<Plan> {
     let https = match options.https_port {
         Some(port) => Some(bind(port, "--https-port").await?),
         None => None,
@@ -150,6 +170,7 @@ async fn plan(dir: &Path, options: &Options) -> anyhow::Result<Plan> {
         https,
         build_timeout: Duration::from_secs(options.build_timeout),
         postgres_bin: options.postgres_bin.iter().map(std::path::absolute).collect::<Result<_, _>>()?,
+        claims,
     })
 }
 

@@ -246,3 +246,45 @@ fn help_version_and_completions_are_there() {
         assert!(told(&["completions", shell]).contains("terrace"), "{shell}");
     }
 }
+
+#[test]
+fn a_configuration_of_claims_that_is_wrong_is_told_line_by_line() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("claims.yaml");
+    std::fs::write(&file, "passwordConfig:\n  minPasswordLength: 14\natlas:\n  port: 0\n")
+        .expect("is written");
+    let data = dir.path().join("data");
+    let output = terrace(&data).args(["up", "--claims-config"]).arg(&file).output().expect("runs");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let (error, name) = (String::from_utf8_lossy(&output.stderr), file.display());
+    for said in [
+        format!("{name}:2: `minPasswordLength` is `14`; write a number of characters between 15 and 99\n"),
+        format!("{name}:4: `port` is `0`; write a port between 1 and 65535\n"),
+    ] {
+        assert!(error.contains(&said), "{error}");
+    }
+    assert!(!data.exists(), "nothing was begun");
+}
+
+#[test]
+fn a_configuration_of_claims_that_turns_bad_is_told_and_survived() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("claims.yaml");
+    let mut child = terrace(&dir.path().join("data"))
+        .args(["up", "--port", "0", "--http-port", "0", "--agents-port", "0", "--json", "--claims-config"])
+        .arg(&file)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let mut complaints = BufReader::new(child.stderr.take().expect("is piped")).lines();
+    let lines = BufReader::new(child.stdout.take().expect("is piped"));
+    let mut up = Up { child, lines };
+    while up.line().expect("it gets ready, though the file is not there yet")["ready"] != true {}
+    std::fs::write(&file, "region:\n").expect("is written");
+    let wanted = format!("{}:1: `region` is nothing; write a word", file.display());
+    let said = complaints.find(|line| line.as_ref().expect("can be read").contains(&wanted));
+    assert!(said.is_some(), "it ended without a word");
+    let (status, _) = up.signal("TERM");
+    assert!(status.success(), "{status}");
+}

@@ -1,8 +1,8 @@
 //! Claims on databases and on logins in them (`persistance.atlas.infoblox.com`): one server or many, there already or
 //! made for the purpose.
 
-mod book;
-mod config;
+pub mod book;
+pub mod config;
 mod database_claim;
 #[cfg(test)]
 mod gated;
@@ -22,10 +22,9 @@ use kit::Bell;
 use ports::admin::Admin;
 use tokio_util::sync::CancellationToken;
 
-pub use book::{Book, Page};
-pub use config::{Config, Problems};
 pub use database_claim::DatabaseClaims;
 
+use book::Book;
 use lanes::Lanes;
 use metrics::Metrics;
 

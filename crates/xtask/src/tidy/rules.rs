@@ -47,7 +47,7 @@ const MAY_USE: [(&str, &[&str], &[&str]); 10] = [
     ("shim", &[], &[]),
     ("gateway", &[], &[]),
     ("ports", &["api", "kit", "gateway", "shim"], &["control-plane"]),
-    ("controllers", &["api", "kit", "ports", "gateway"], &["control-plane"]),
+    ("controllers", &["api", "kit", "ports", "gateway", "hotload"], &["control-plane"]),
     ("control-plane", &[], &[]),
     ("agents", &["api"], &["control-plane"]),
     ("hotload", &[], &[]),

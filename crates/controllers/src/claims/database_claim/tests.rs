@@ -19,7 +19,8 @@ use super::DatabaseClaims;
 use crate::claims::config::Config;
 use crate::claims::gated::Gated;
 use crate::claims::secret::text;
-use crate::claims::{Book, Office, Settings};
+use crate::claims::book::Book;
+use crate::claims::{Office, Settings};
 
 const ONE_SERVER: &str = "
 deletionHoldPeriod: 0

@@ -1,4 +1,6 @@
+use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -107,4 +109,31 @@ async fn a_file_may_come_late_and_go_for_a_while() {
     fs::write(dir.path().join("next"), "two").expect("a file");
     fs::rename(dir.path().join("next"), &path).expect("it is back");
     assert_eq!(told(&mut source).await, "two");
+}
+
+#[tokio::test]
+async fn a_file_is_read_when_its_writer_is_done_and_a_pipe_or_a_long_file_never() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("dsn");
+    let mut source = FileSource::open(&path).expect("a watch");
+    assert!(told(&mut source).await.contains("No such file"));
+    let file = fs::File::create(&path).expect("a file");
+    assert!(quiet(&mut source), "somebody is about to write");
+    io::Write::write_all(&mut &file, b"one").expect("it is written");
+    drop(file);
+    assert_eq!(told(&mut source).await, "one");
+    let replace = |with: &Path| fs::rename(with, &path).expect("it is renamed");
+    let next = dir.path().join("next");
+    nix::unistd::mkfifo(&next, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+    replace(&next);
+    assert!(told(&mut source).await.ends_with("it is no file"));
+    fs::write(&next, "x".repeat(64 * 1024 + 1)).expect("a file");
+    replace(&next);
+    assert!(told(&mut source).await.ends_with("it is too long for a connection string"));
+    fs::write(&next, [0xff]).expect("a file");
+    replace(&next);
+    assert!(told(&mut source).await.contains("utf-8"));
+    fs::write(&next, " \n").expect("a file");
+    replace(&next);
+    assert!(told(&mut source).await.ends_with("it is empty"));
 }
