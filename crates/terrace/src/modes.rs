@@ -141,6 +141,7 @@ impl Machine {
             .room(local::build::Images::new(builds.clone(), building))
             .room(local::route::Routes::new(traffic))
             .room(local::certificate::Certificates::new(authority.clone(), ISSUER))
+            .room(local::cloud_database::CloudDatabases::new(services_config(&databases)))
             .room(local::pg_cluster::Clusters::new(databases.clone(), authority, kept()))
             .room(local::pg_backup::Backups::new(databases.clone()));
         let rooms = tokio::spawn(house.run());

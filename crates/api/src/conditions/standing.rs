@@ -147,6 +147,7 @@ foreign!(
     crate::foreign::kpack::ImageStatus,
     crate::foreign::certmanager::CertificateStatus,
     crate::foreign::cnpg::ClusterStatus,
+    crate::foreign::cloud_database::CloudDatabaseClaimStatus,
 );
 built_in!(DeploymentStatus, NodeStatus, PodStatus, ReplicaSetStatus);
 

@@ -8,7 +8,22 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ForeignCondition, LocalRef};
+use super::{ForeignCondition, LocalRef, find};
+use crate::conditions::READY;
+
+/// The image of servers, but for its tag, which is the version (seed 000, `BuildCNPGCluster`).
+pub const SERVER_IMAGE: &str = "ghcr.io/cloudnative-pg/postgresql";
+
+/// The tag of an image; a port of its registry is none.
+pub fn version_of(image: &str) -> Option<&str> {
+    let image = image.split_once('@').map_or(image, |(image, _)| image);
+    image.rsplit_once(':').map(|(_, tag)| tag).filter(|tag| !tag.contains('/'))
+}
+
+/// The major version in a version, such as `15` in `15.3`.
+pub fn major(version: &str) -> &str {
+    version.split(|c: char| !c.is_ascii_digit()).next().unwrap_or(version)
+}
 
 /// What is asked of CloudNativePG.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -196,6 +211,19 @@ pub struct ClusterStatus {
     /// Conditions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<ForeignCondition>,
+}
+
+impl ClusterStatus {
+    /// What the Cluster is at, in its own words.
+    pub fn words(&self) -> String {
+        let said = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+        let ready = find(&self.conditions, READY).and_then(|ready| said(&ready.message));
+        match (said(&self.phase), said(&self.phase_reason).or(ready)) {
+            (Some(phase), Some(reason)) if phase != reason => format!("{phase}: {reason}"),
+            (Some(words), _) | (None, Some(words)) => words,
+            (None, None) => "the database cluster has not been taken up yet".into(),
+        }
+    }
 }
 
 /// Versions of the Secrets that are in use.

@@ -6,6 +6,7 @@ use kit::Name;
 use kit::testing::{Broken, Gate};
 use ports::postgres::{
     Backup, Build, Certificate, Error, Fake, Key, Login, Number, Postgres, Seen, Settings, Source, Stop,
+    Superuser,
 };
 use tokio::sync::broadcast;
 
@@ -53,6 +54,7 @@ impl Postgres for Gated {
         rejoin(number: Number, primary: Number);
         wait_for(primary: Number, standbys: &BTreeSet<Number>);
         grant(primary: Number, login: &Login);
+        superuser(primary: Number, login: Option<&Superuser>);
         remove(number: Number);
         retire(backup: &str);
         back_up(number: Number, backup: &str);

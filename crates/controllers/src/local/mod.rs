@@ -3,6 +3,7 @@
 
 pub mod build;
 pub mod certificate;
+pub mod cloud_database;
 pub mod deployment;
 pub mod node;
 pub mod pg_backup;

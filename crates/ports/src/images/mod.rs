@@ -48,7 +48,8 @@ impl Images for Fake {
 
 impl Images for crate::build::Images {
     async fn find(&self, reference: &str) -> Result<Option<LocalImage>, Fault> {
-        let found = self.resolve(reference).await.map_err(|error| Fault::outside("images", Retry::Slowly, error))?;
+        let found =
+            self.resolve(reference).await.map_err(|error| Fault::outside("images", Retry::Slowly, error))?;
         Ok(found.map(|image| LocalImage {
             root: image.root,
             command: image.command,

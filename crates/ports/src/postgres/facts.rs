@@ -50,6 +50,8 @@ pub struct Seen {
     pub synchronous: BTreeSet<Number>,
     /// The mark of the login that was granted last.
     pub granted: Option<String>,
+    /// The mark of the password that the superuser `postgres` logs in with; `None` if it has none.
+    pub superuser: Option<String>,
     /// The certificate that the servers show.
     pub certificate: Option<Certificate>,
     /// Bytes that the largest instance holds.
@@ -180,6 +182,15 @@ pub struct Login {
     /// Its password.
     pub password: Sealed<String>,
     /// Stands for this login: what was granted under the same mark is not granted again.
+    pub mark: String,
+}
+
+/// What the superuser `postgres` logs in with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Superuser {
+    /// Its password.
+    pub password: Sealed<String>,
+    /// Stands for this password: what was given under the same mark is not given again.
     pub mark: String,
 }
 

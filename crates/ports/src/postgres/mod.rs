@@ -188,6 +188,14 @@ pub trait Postgres: Send + Sync + 'static {
         login: &Login,
     ) -> impl Future<Output = Result<(), Error>> + Send;
 
+    /// Lets the superuser `postgres` log in with this password; without one, it cannot log in at all.
+    fn superuser(
+        &self,
+        cluster: &Key,
+        primary: Number,
+        login: Option<&Superuser>,
+    ) -> impl Future<Output = Result<(), Error>> + Send;
+
     /// Removes an instance for good, which must be a standby.
     fn remove(&self, cluster: &Key, number: Number) -> impl Future<Output = Result<(), Error>> + Send;
 

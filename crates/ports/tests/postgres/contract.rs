@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ports::postgres::{Backup, Error, Fake, Instance, Key, Postgres, Run, Seen, Source, Stop};
 
 use crate::machine::{
-    DEADLINE, LOOK, Machine, facts, instance, key, login, settings, streaming, there, until, up,
+    DEADLINE, LOOK, Machine, facts, instance, key, login, settings, streaming, superuser, there, until, up,
 };
 
 pub async fn real_servers_keep_the_contract(machine: &Machine) {
@@ -39,8 +39,25 @@ pub async fn keeps_the_contract(postgres: &impl Postgres, major: u32) {
     }
     let seen = postgres.look(&cluster).await.expect("a look");
     assert_eq!((seen.granted.as_deref(), seen.highest), (Some("login"), 1));
+    lets_the_superuser_in(postgres, &cluster).await;
     fails_over(postgres, &cluster).await;
     backs_up(postgres, &cluster, major).await;
+}
+
+async fn lets_the_superuser_in(postgres: &impl Postgres, cluster: &Key) {
+    let held = async || postgres.look(cluster).await.expect("a look").superuser;
+    assert_eq!(held().await, None);
+    for mark in ["first", "first", "second"] {
+        postgres.superuser(cluster, 1, Some(&superuser(mark))).await.expect("it is let in");
+        assert_eq!(held().await.as_deref(), Some(mark));
+    }
+    assert_eq!(postgres.look(cluster).await.expect("a look").granted.as_deref(), Some("login"));
+    for _ in 0..2 {
+        postgres.superuser(cluster, 1, None).await.expect("it is shut out");
+        assert_eq!(held().await, None);
+    }
+    let nowhere = postgres.superuser(cluster, 7, Some(&superuser("third"))).await;
+    assert!(nowhere.is_err(), "there is no such instance");
 }
 
 async fn fails_over(postgres: &impl Postgres, cluster: &Key) {

@@ -10,7 +10,7 @@ use kit::Name;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use ports::postgres::{
-    Facts, Instance, Key, Live, LiveSettings, Login, Number, Postgres, Run, Seen, Settings, There,
+    Facts, Instance, Key, Live, LiveSettings, Login, Number, Postgres, Run, Seen, Settings, Superuser, There,
 };
 use tempfile::TempDir;
 use tokio_postgres::NoTls;
@@ -108,6 +108,11 @@ pub fn login() -> Login {
     }
 }
 
+/// What the superuser logs in with, as the mark says: every mark is another password.
+pub fn superuser(mark: &str) -> Superuser {
+    Superuser { password: format!("{PASSWORD}-of-the-superuser-{mark}").into(), mark: mark.into() }
+}
+
 pub fn settings(mark: &str, archive: bool) -> Settings {
     let parameters = [("shared_buffers", "16MB"), ("max_connections", "30"), ("fsync", "off")];
     let parameters: BTreeMap<String, String> =
@@ -168,8 +173,17 @@ pub async fn streaming(postgres: &impl Postgres, key: &Key, number: Number) -> F
 }
 
 pub async fn client(port: u16, password: &str) -> Result<tokio_postgres::Client, tokio_postgres::Error> {
+    client_as(port, ("app", "app"), password).await
+}
+
+/// A connection of a role to a database.
+pub async fn client_as(
+    port: u16,
+    (role, database): (&str, &str),
+    password: &str,
+) -> Result<tokio_postgres::Client, tokio_postgres::Error> {
     let mut config = tokio_postgres::Config::new();
-    config.host("127.0.0.1").port(port).user("app").dbname("app").password(password);
+    config.host("127.0.0.1").port(port).user(role).dbname(database).password(password);
     let (client, connection) = config.connect(NoTls).await?;
     tokio::spawn(connection);
     Ok(client)

@@ -4,6 +4,7 @@
 mod contract;
 mod machine;
 mod servers;
+mod superusers;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -23,6 +24,8 @@ const ROWS: &[(&str, Row)] = rows![
     contract::the_fake_keeps_the_contract,
     contract::real_servers_keep_the_contract,
     servers::an_owner_logs_in_over_tls_and_nobody_without_the_password,
+    superusers::a_superuser_logs_in_over_tls_with_the_password_that_it_was_given_last,
+    superusers::a_cluster_of_an_earlier_release_gets_a_role_for_the_machinery,
     servers::a_restart_keeps_data_and_tells_what_needs_one,
     servers::a_killed_primary_is_replaced_by_the_standby_that_has_most,
     servers::a_primary_that_cannot_be_rewound_is_copied_anew,

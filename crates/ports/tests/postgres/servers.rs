@@ -9,54 +9,58 @@ use std::process::Command;
 use jiff::{SignedDuration, Timestamp};
 use nix::sys::signal::{Signal, kill};
 use ports::authority::{self, Authority as _};
-use ports::postgres::{Backup, Certificate, Instance, Postgres as _, Run, Seen, Source, Stop};
+use ports::postgres::{Backup, Certificate, Instance, Key, Postgres as _, Run, Seen, Source, Stop};
 
 use crate::machine::{
     self, Machine, PASSWORD, client, execute, facts, instance, key, login, numbers, settings, streaming,
-    there, until, up,
+    superuser, there, until, up,
 };
 
 pub async fn an_owner_logs_in_over_tls_and_nobody_without_the_password(machine: &Machine) {
     let (live, key) = (&machine.live, key("tls"));
-    let now = Timestamp::now();
+    let (port, certificate) = certified(machine, &key).await;
+    live.grant(&key, 1, &login()).await.expect("it is granted");
+    let root = machine.dir.path().join("root.crt");
+    fs::write(&root, &certificate.root_pem).expect("a file");
+    let ask = |password: &str| {
+        let mode = format!("verify-full sslrootcert={}", root.display());
+        psql(machine, &format!("host=127.0.0.1 port={port} user=app dbname=app sslmode={mode}"), password)
+    };
+    let (said, complaint) = ask(PASSWORD);
+    assert_eq!(said, "t\n", "{complaint}");
+    assert!(ask("wrong").1.contains("password authentication failed"));
+    execute(port, "CREATE TABLE t (n int)").await;
+}
+
+/// A server that shows a certificate: where it listens, and what it shows.
+pub async fn certified(machine: &Machine, key: &Key) -> (u16, Certificate) {
+    let (live, now) = (&machine.live, Timestamp::now());
     let authority = authority::Live::open(&machine.dir.path().join("ca"), now).expect("an authority");
     let names = BTreeSet::from(["127.0.0.1".to_owned()]);
     let not_after = now.checked_add(SignedDuration::from_hours(24)).expect("a day");
     let issued = authority.issue(&authority::Order { names, not_before: now, not_after }).expect("it signs");
     let root_pem = authority.root_pem().to_owned();
     let certificate = Certificate { chain_pem: issued.chain_pem, key_pem: issued.key_pem, root_pem };
-    live.make(&key, 1, machine.major()).await.expect("it is made");
-    live.certify(&key, &certificate).await.expect("it is kept");
-    assert_eq!(live.look(&key).await.expect("a look").certificate, Some(certificate.clone()));
-    live.configure(&key, 1, &settings("one", false)).await.expect("it is configured");
-    live.start(&key, 1).await.expect("it starts");
-    let port = up(live, &key, 1).await.port;
-    live.grant(&key, 1, &login()).await.expect("it is granted");
+    live.make(key, 1, machine.major()).await.expect("it is made");
+    live.certify(key, &certificate).await.expect("it is kept");
+    assert_eq!(live.look(key).await.expect("a look").certificate, Some(certificate.clone()));
+    live.configure(key, 1, &settings("one", false)).await.expect("it is configured");
+    live.start(key, 1).await.expect("it starts");
+    (up(live, key, 1).await.port, certificate)
+}
 
-    let root = machine.dir.path().join("root.crt");
-    fs::write(&root, &certificate.root_pem).expect("a file");
-    let psql = live.builds()[&machine.major()].bin.join("psql");
-    let ask = |password: &str| {
-        let words = format!(
-            "host=127.0.0.1 port={port} user=app dbname=app sslmode=verify-full sslrootcert={}",
-            root.display()
-        );
-        let sql = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
-        let output = Command::new(&psql)
-            .args(["-w", "-tA", "-c", sql, &words])
-            .env("PGPASSWORD", password)
-            .env("HOME", machine.dir.path())
-            .output();
-        let output = output.expect("it runs");
-        (
-            String::from_utf8_lossy(&output.stdout).into_owned(),
-            String::from_utf8_lossy(&output.stderr).into_owned(),
-        )
-    };
-    let (said, complaint) = ask(PASSWORD);
-    assert_eq!(said, "t\n", "{complaint}");
-    assert!(ask("wrong").1.contains("password authentication failed"));
-    execute(port, "CREATE TABLE t (n int)").await;
+/// Whether a real client gets in over TLS, and what it complains of.
+pub fn psql(machine: &Machine, words: &str, password: &str) -> (String, String) {
+    let program = machine.live.builds()[&machine.major()].bin.join("psql");
+    let sql = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
+    let output = Command::new(program)
+        .args(["-w", "-tA", "-c", sql, words])
+        .env("PGPASSWORD", password)
+        .env("HOME", machine.dir.path())
+        .output();
+    let output = output.expect("it runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
 }
 
 pub async fn a_restart_keeps_data_and_tells_what_needs_one(machine: &Machine) {
@@ -272,6 +276,8 @@ pub async fn secrets_are_in_no_argument_no_log_and_no_open_file(machine: &Machin
     let passfile = fs::read_to_string(place.join("passfile")).expect("it is there");
     let replica = passfile.trim().rsplit(':').next().expect("a password").to_owned();
     let administrator = fs::read_to_string(machine.dir.path().join("superuser")).expect("it is there");
+    // A superuser of its own begins with the owner's password, so that is found with it.
+    machine.live.superuser(&key, 1, Some(&superuser("first"))).await.expect("it is let in");
     let secrets = [PASSWORD, &replica, administrator.trim()];
     let processes = fs::read_dir("/proc").expect("proc").flatten();
     let arguments: Vec<String> = processes

@@ -13,7 +13,7 @@ use crate::sql::Sql;
 const KILLS: u32 = 10;
 
 /// A program of PostgreSQL: on the PATH, or where Debian puts it.
-fn program(name: &str) -> PathBuf {
+pub fn program(name: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let debian = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let places = std::env::split_paths(&path).chain(debian.map(|entry| entry.path().join("bin")));

@@ -5,6 +5,7 @@
 mod backups;
 mod broken;
 mod canary;
+mod cloud_database;
 mod failover;
 mod kills;
 #[path = "../hard/platform.rs"]

@@ -33,6 +33,7 @@ pub(super) async fn act<P: Postgres, A: Authority>(
         Step::Rejoin { number, primary } => postgres.rejoin(key, *number, *primary).await?,
         Step::WaitFor { primary, standbys } => postgres.wait_for(key, *primary, standbys).await?,
         Step::Grant { primary, login } => postgres.grant(key, *primary, login).await?,
+        Step::Superuser { primary, login } => postgres.superuser(key, *primary, login.as_ref()).await?,
         Step::Remove(number) => postgres.remove(key, *number).await?,
         Step::Retire(backup) => postgres.retire(key, backup).await?,
     }

@@ -4,7 +4,8 @@
 //! One instance takes writes, the others follow it. A commit is acknowledged when one of the standbys that the primary
 //! waits for has it; when the primary dies, the one of them that has most takes over, and only while all of them can be
 //! asked. Otherwise the old primary is started again: its data is here. Whoever was put aside rejoins as a standby.
-//! Clients find the instances through three Services, and their login in the Secret `<name>-app`.
+//! Clients find the instances through three Services, and their login in the Secret `<name>-app`. Where the spec lets the
+//! superuser in, its login is in the Secret `<name>-superuser`; otherwise it has no password at all.
 //!
 //! When the object goes its data stays for a while, as a `Backup` that nobody owns.
 
@@ -50,13 +51,14 @@ const BY_SOURCE: Index<Cluster> = Index {
         backup.map(|backup| beside(cluster, &backup.name)).into_iter().collect()
     },
 };
-/// Clusters by the Secret that their owner's login is taken from.
+/// Clusters by the Secrets that logins are taken from.
 const BY_SECRET: Index<Cluster> = Index {
     name: "cluster by secret",
     keys: |cluster| {
         let initdb = cluster.spec.bootstrap.as_ref().and_then(|bootstrap| bootstrap.initdb.as_ref());
-        let secret = initdb.and_then(|initdb| initdb.secret.as_ref());
-        secret.map(|secret| beside(cluster, &secret.name)).into_iter().collect()
+        let secrets =
+            [initdb.and_then(|initdb| initdb.secret.as_ref()), cluster.spec.superuser_secret.as_ref()];
+        secrets.into_iter().flatten().map(|secret| beside(cluster, &secret.name)).collect()
     },
 };
 

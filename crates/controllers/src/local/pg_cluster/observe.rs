@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use api::annotations::KEPT_UNTIL;
+use api::foreign::LocalRef;
 use api::foreign::cnpg::{Backup, Cluster};
 use api::secret::Sealed;
 use jiff::Timestamp;
@@ -14,7 +15,7 @@ use ports::authority::{Authority, Facts};
 use ports::postgres::{Instance, Lsn, Number, Postgres, Run, Seen, There};
 
 use super::super::service::REACHABLE;
-use super::plan::{Door, Given, Held, Origin, World, app_secret, kept_name};
+use super::plan::{Door, Given, Held, Origin, World, app_secret, kept_name, superuser_secret};
 use super::{Clusters, key};
 
 /// Letters of a password: they mean nothing in a URL, a file or a shell.
@@ -49,13 +50,16 @@ pub(super) async fn observe<P: Postgres, A: Authority>(
         addresses: addresses(cluster, reader).await?,
         unreachable: unreachable(cluster, reader).await?,
         slices: slices(cluster, reader).await?,
-        app: app(cluster, reader).await?,
-        given: given(cluster, reader).await?,
+        app: held(cluster, reader, &app_secret(cluster)).await?,
+        given: given(cluster, reader, owner_secret(cluster)).await?,
+        superuser: held(cluster, reader, &superuser_secret(cluster)).await?,
+        given_superuser: given(cluster, reader, cluster.spec.superuser_secret.as_ref()).await?,
         archive,
         origin: recovery(cluster).and_then(named).map(|backup| origin(backup)),
         kept: named(&kept).and_then(|backup| backup.uid()),
         namespace_goes: deleting && goes(&namespace, reader).await?,
         spare: password(reader.dice()),
+        spare_superuser: password(reader.dice()),
         silent,
         seen,
     })
@@ -125,9 +129,10 @@ async fn slices(cluster: &Cluster, reader: &Reader) -> Result<Vec<String>, Fault
     Ok(slices.iter().map(|slice| slice.name_any()).collect())
 }
 
-async fn app(cluster: &Cluster, reader: &Reader) -> Result<Held, Fault> {
+/// What lies under the name of a login's Secret.
+async fn held(cluster: &Cluster, reader: &Reader, name: &str) -> Result<Held, Fault> {
     let namespace = cluster.namespace().unwrap_or_default();
-    let Some(secret) = reader.get::<Secret>(&namespace, &app_secret(cluster)).await? else {
+    let Some(secret) = reader.get::<Secret>(&namespace, name).await? else {
         return Ok(Held::Nothing);
     };
     let controller = secret.owner_references().iter().find(|owner| owner.controller == Some(true));
@@ -142,9 +147,13 @@ async fn app(cluster: &Cluster, reader: &Reader) -> Result<Held, Fault> {
     })
 }
 
-async fn given(cluster: &Cluster, reader: &Reader) -> Result<Option<Given>, Fault> {
-    let initdb = cluster.spec.bootstrap.as_ref().and_then(|bootstrap| bootstrap.initdb.as_ref());
-    let Some(named) = initdb.and_then(|initdb| initdb.secret.as_ref()) else { return Ok(None) };
+/// The Secret that the owner's login is taken from, if the spec names one.
+fn owner_secret(cluster: &Cluster) -> Option<&LocalRef> {
+    cluster.spec.bootstrap.as_ref()?.initdb.as_ref()?.secret.as_ref()
+}
+
+async fn given(cluster: &Cluster, reader: &Reader, named: Option<&LocalRef>) -> Result<Option<Given>, Fault> {
+    let Some(named) = named else { return Ok(None) };
     let namespace = cluster.namespace().unwrap_or_default();
     let Some(secret) = reader.get::<Secret>(&namespace, &named.name).await? else { return Ok(None) };
     let text = |key: &str| {

@@ -96,9 +96,10 @@ impl Fake {
         let mut text = String::new();
         for cluster in state.clusters.values() {
             let granted = if cluster.granted.is_some() { "granted" } else { "closed" };
+            let superuser = if cluster.superuser.is_some() { " to its superuser as well" } else { "" };
             let waits = &cluster.waits_for;
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "cluster {} {granted} waits for {waits:?}", cluster.name);
+            let _ = writeln!(text, "cluster {} {granted}{superuser} waits for {waits:?}", cluster.name);
             for (number, node) in &cluster.nodes {
                 let role = if node.standby { "standby" } else { "primary" };
                 let up = if node.is_up() { "up" } else { "down" };

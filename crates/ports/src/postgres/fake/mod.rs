@@ -9,7 +9,9 @@ use kit::Name;
 use parking_lot::Mutex;
 use tokio::sync::broadcast;
 
-use super::{Backup, Build, Certificate, Error, Key, Login, Number, Postgres, Seen, Settings, Source, Stop};
+use super::{
+    Backup, Build, Certificate, Error, Key, Login, Number, Postgres, Seen, Settings, Source, Stop, Superuser,
+};
 use state::{Cluster, Kept, Node, Process, Stage, State};
 
 mod hands;
@@ -263,6 +265,16 @@ impl Postgres for Fake {
             return Err(Error::Server { what: "grant the login", story: "nobody takes writes".into() });
         }
         state.cluster(key).granted = Some(login.mark.clone());
+        Ok(())
+    }
+
+    async fn superuser(&self, key: &Key, primary: Number, login: Option<&Superuser>) -> Result<(), Error> {
+        self.asked("superuser")?;
+        let mut state = self.inner.state.lock();
+        if !state.node(key, primary).is_ok_and(|node| node.is_up() && node.is_primary()) {
+            return Err(Error::Server { what: "let the superuser in", story: "nobody takes writes".into() });
+        }
+        state.cluster(key).superuser = login.map(|login| login.mark.clone());
         Ok(())
     }
 

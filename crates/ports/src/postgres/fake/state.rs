@@ -83,6 +83,7 @@ pub(super) struct Cluster {
     pub(super) synchronous: BTreeSet<Number>,
     pub(super) waits_for: BTreeSet<Number>,
     pub(super) granted: Option<String>,
+    pub(super) superuser: Option<String>,
     pub(super) certificate: Option<Certificate>,
     pub(super) highest: Number,
     /// How far commits were acknowledged.
@@ -240,6 +241,7 @@ impl Cluster {
                 .collect(),
             synchronous: self.synchronous.clone(),
             granted: self.granted.clone(),
+            superuser: self.superuser.clone(),
             certificate: self.certificate.clone(),
             bytes: largest.unwrap_or_default(),
             highest: self.highest,

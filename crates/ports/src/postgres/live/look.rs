@@ -67,6 +67,7 @@ impl Inner {
             instances,
             synchronous: record.synchronous,
             granted: record.granted,
+            superuser: record.superuser,
             certificate: files::blocking(move || certificate(&tls)).await?,
             bytes,
             free: free(&self.places.root),

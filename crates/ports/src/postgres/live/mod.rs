@@ -41,6 +41,7 @@ use self::work::Work;
 use super::builds;
 use super::{
     Backup, Build, Certificate, Error, Key, Login, Number, Postgres, Seen, Settings as Wanted, Source, Stop,
+    Superuser,
 };
 use crate::loopback;
 use crate::process::{self, Id, Processes as _};
@@ -356,6 +357,15 @@ impl Postgres for Live {
 
     async fn grant(&self, cluster: &Key, primary: Number, login: &Login) -> Result<(), Error> {
         self.grant_login(cluster, primary, login).await
+    }
+
+    async fn superuser(
+        &self,
+        cluster: &Key,
+        primary: Number,
+        login: Option<&Superuser>,
+    ) -> Result<(), Error> {
+        self.let_superuser(cluster, primary, login).await
     }
 
     async fn remove(&self, cluster: &Key, number: Number) -> Result<(), Error> {

@@ -22,10 +22,16 @@ pub(super) struct Record {
     pub(super) synchronous: BTreeSet<Number>,
     /// The mark of the login that was granted last.
     pub(super) granted: Option<String>,
+    /// The mark of the password that `postgres` logs in with, if it has one.
+    #[serde(default)]
+    pub(super) superuser: Option<String>,
     /// The password of the role that standbys follow with. The passfile holds it as well.
     pub(super) replica: String,
     /// Whether the roles of the machinery have their passwords.
     pub(super) prepared: bool,
+    /// Whether the machinery has a role of its own. In clusters of earlier releases it was `postgres`.
+    #[serde(default)]
+    pub(super) administered: bool,
     /// The cluster whose data this one began with.
     pub(super) origin: Option<String>,
     pub(super) instances: BTreeMap<Number, Kept>,
@@ -55,8 +61,10 @@ impl Record {
             highest: 0,
             synchronous: BTreeSet::new(),
             granted: None,
+            superuser: None,
             replica: secret().into_open(),
             prepared: false,
+            administered: false,
             origin: None,
             instances: BTreeMap::new(),
         }

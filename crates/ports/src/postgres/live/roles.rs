@@ -2,12 +2,16 @@
 
 use std::time::Duration;
 
-use super::super::{Error, Key, Login, Number};
+use super::super::{Error, Key, Login, Number, Superuser};
 use super::sql::{identifier, literal};
 use super::{Inner, Live};
 
 /// The role that standbys follow with.
 pub(super) const REPLICA: &str = "terrace_replica";
+/// The role of the machinery itself: a superuser beside `postgres`, whose password is the owner's to have.
+pub(super) const ADMIN: &str = "terrace_admin";
+/// The superuser that every server is made with.
+pub(super) const SUPERUSER: &str = "postgres";
 /// How long making a database may take: it copies one.
 const MAKING: Duration = Duration::from_secs(20);
 /// What `pg_rewind` reads a server's files with.
@@ -34,15 +38,14 @@ impl Live {
         }
         let Login { owner, database, password, mark } = login;
         if [owner, database].iter().any(|name| name.is_empty() || name.contains('\0'))
-            || [REPLICA, "postgres"].contains(&owner.as_str())
+            || [REPLICA, ADMIN, SUPERUSER].contains(&owner.as_str())
         {
             return Err(Error::Unfit(format!("`{owner}` cannot own the database `{database}`")));
         }
         inner.prepare(cluster, primary).await?;
         let place = (cluster.uid.as_str(), primary);
         let (role, base) = (identifier(owner), identifier(database));
-        let there = format!("SELECT 1 FROM pg_roles WHERE rolname = {}", literal(owner));
-        let verb = if inner.ask_one(place, LOGIN, &there).await?.is_some() { "ALTER" } else { "CREATE" };
+        let verb = inner.verb(place, owner).await?;
         let sql = format!("{verb} ROLE {role} LOGIN PASSWORD {}", verifier(password.open()));
         inner.ask(place, LOGIN, &sql, MAKING).await?;
         let there = format!("SELECT 1 FROM pg_database WHERE datname = {}", literal(database));
@@ -55,27 +58,55 @@ impl Live {
         inner.ask(place, LOGIN, &format!("REVOKE ALL ON DATABASE {base} FROM PUBLIC"), MAKING).await?;
         inner.update(&cluster.uid, |record| record.granted = Some(mark.clone())).await
     }
+
+    /// Gives `postgres` this password, or takes away the one that it has.
+    pub(super) async fn let_superuser(
+        &self,
+        cluster: &Key,
+        primary: Number,
+        login: Option<&Superuser>,
+    ) -> Result<(), Error> {
+        let gate = self.inner.gate(&cluster.uid);
+        let _alone = gate.lock().await;
+        let inner = &self.inner;
+        let mark = login.map(|login| login.mark.clone());
+        inner.prepare(cluster, primary).await?;
+        if inner.known(cluster)?.superuser == mark {
+            return Ok(());
+        }
+        let password = login.map_or_else(|| "NULL".to_owned(), |login| verifier(login.password.open()));
+        let sql = format!("ALTER ROLE {SUPERUSER} LOGIN PASSWORD {password}");
+        inner.ask((&cluster.uid, primary), LOGIN, &sql, MAKING).await?;
+        inner.update(&cluster.uid, |record| record.superuser = mark).await
+    }
 }
 
 const LOGIN: &str = "cannot make the login";
 
 impl Inner {
-    /// Gives the roles of the machinery their passwords, once, on the primary.
+    /// Gives the roles of the machinery their passwords, once, on the primary. From then on `postgres` has none, until it
+    /// is given one.
     pub(super) async fn prepare(&self, cluster: &Key, primary: Number) -> Result<(), Error> {
         let record = self.known(cluster)?;
-        if record.prepared {
+        if record.prepared && record.administered {
             return Ok(());
         }
         let place = (cluster.uid.as_str(), primary);
-        let there = self.ask_one(place, PREPARE, "SELECT 1 FROM pg_roles WHERE rolname = 'terrace_replica'");
-        let verb = if there.await?.is_some() { "ALTER" } else { "CREATE" };
+        let (replica, admin) = (self.verb(place, REPLICA).await?, self.verb(place, ADMIN).await?);
         let sql = format!(
-            "{verb} ROLE {REPLICA} LOGIN REPLICATION PASSWORD {};{REWIND};ALTER ROLE postgres PASSWORD {}",
+            "{replica} ROLE {REPLICA} LOGIN REPLICATION PASSWORD {};{REWIND};\
+             {admin} ROLE {ADMIN} LOGIN SUPERUSER PASSWORD {};ALTER ROLE {SUPERUSER} PASSWORD NULL",
             verifier(&record.replica),
             verifier(self.password(&cluster.uid).open()),
         );
         self.ask(place, PREPARE, &sql, MAKING).await?;
-        self.update(&cluster.uid, |record| record.prepared = true).await
+        self.update(&cluster.uid, |record| (record.prepared, record.administered) = (true, true)).await
+    }
+
+    /// What makes a role be as wanted, there or not.
+    async fn verb(&self, place: (&str, Number), role: &str) -> Result<&'static str, Error> {
+        let there = format!("SELECT 1 FROM pg_roles WHERE rolname = {}", literal(role));
+        Ok(if self.ask_one(place, PREPARE, &there).await?.is_some() { "ALTER" } else { "CREATE" })
     }
 }
 

@@ -11,6 +11,7 @@ use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage, SimpleQueryRow};
 
 use super::super::{Error, Number};
 use super::Inner;
+use super::roles::{ADMIN, SUPERUSER};
 
 /// How long a server may take for an answer before it counts as silent.
 pub(super) const ANSWER: Duration = Duration::from_secs(2);
@@ -73,15 +74,9 @@ impl Inner {
 
     /// Logs in where a cluster's server listens.
     pub(super) async fn connect(&self, uid: &str, port: u16) -> Result<Client, Silence> {
-        let mut passwords = vec![self.password(uid)];
-        let record = self.record(uid).filter(|record| !record.prepared);
-        if let Some(record) = record {
-            passwords.extend(record.origin.map(|origin| self.password(&origin)));
-            passwords.push(self.superuser.clone());
-        }
         let mut outcome = Err(Silence::Mute);
-        for password in passwords {
-            outcome = match tokio::time::timeout(ANSWER, log_in(port, &password)).await {
+        for (role, password) in self.keys(uid) {
+            outcome = match tokio::time::timeout(ANSWER, log_in(port, role, &password)).await {
                 Ok(Err(error)) if error.code() == Some(&SqlState::INVALID_PASSWORD) => {
                     Err(Silence::Says(said(&error)))
                 }
@@ -91,6 +86,21 @@ impl Inner {
             };
         }
         outcome
+    }
+
+    /// What may open a server, the likeliest first: the role of the machinery and, until there is one, `postgres`. Data
+    /// that was just copied knows the passwords of where it came from.
+    fn keys(&self, uid: &str) -> Vec<(&'static str, Sealed<String>)> {
+        let both = |uid: &str| [ADMIN, SUPERUSER].map(|role| (role, self.password(uid)));
+        let (record, mut own) = (self.record(uid), both(uid));
+        if record.as_ref().is_some_and(|record| !record.administered) {
+            own.reverse();
+        }
+        let strange = record.filter(|record| !record.prepared).map(|record| {
+            let origin = record.origin.as_deref().map(both);
+            origin.into_iter().flatten().chain([(SUPERUSER, self.superuser.clone())])
+        });
+        strange.into_iter().flatten().chain(own).collect()
     }
 
     /// Asks an instance, and returns all rows of the answer.
@@ -130,9 +140,9 @@ impl Inner {
     }
 }
 
-async fn log_in(port: u16, password: &Sealed<String>) -> Result<Client, tokio_postgres::Error> {
+async fn log_in(port: u16, role: &str, password: &Sealed<String>) -> Result<Client, tokio_postgres::Error> {
     let mut config = Config::new();
-    config.host("127.0.0.1").port(port).user("postgres").dbname("postgres").password(password.open());
+    config.host("127.0.0.1").port(port).user(role).dbname("postgres").password(password.open());
     config.application_name("terrace").options(OPTIONS).ssl_mode(SslMode::Disable);
     let (client, connection) = config.connect(NoTls).await?;
     tokio::spawn(async move {

@@ -7,6 +7,7 @@ mod origin;
 mod settings;
 mod standbys;
 mod step;
+mod superuser;
 mod verdict;
 
 use std::collections::BTreeMap;
@@ -57,6 +58,10 @@ pub struct World {
     pub(super) app: Held,
     /// The login in the Secret that the spec names, if it is there and whole.
     pub(super) given: Option<Given>,
+    /// What lies under the name of the superuser's Secret.
+    pub(super) superuser: Held,
+    /// The superuser's login in the Secret that the spec names, if it is there and whole.
+    pub(super) given_superuser: Option<Given>,
     /// Whether a Backup of this cluster is there or wanted.
     pub(super) archive: bool,
     /// The Backup that the cluster is made from, if it is there.
@@ -67,6 +72,8 @@ pub struct World {
     pub(super) namespace_goes: bool,
     /// A password that nobody has yet.
     pub(super) spare: Sealed<String>,
+    /// Another one.
+    pub(super) spare_superuser: Sealed<String>,
     /// Since when standbys that are up receive nothing.
     pub(super) silent: BTreeMap<Number, Timestamp>,
 }
@@ -125,6 +132,11 @@ impl Door {
 /// The Secret with the login of the database's owner.
 pub(super) fn app_secret(cluster: &Cluster) -> String {
     format!("{}-app", cluster.name_any())
+}
+
+/// The Secret with the login of the superuser.
+pub(super) fn superuser_secret(cluster: &Cluster) -> String {
+    format!("{}-superuser", cluster.name_any())
 }
 
 /// An instance as CloudNativePG calls it.
@@ -209,6 +221,7 @@ fn tend(cluster: &Cluster, world: &World, doors: Vec<Do<Step>>) -> Plan<Step, Cl
     // A Secret never names a login that does not exist.
     let promised = login.as_ref().ok().filter(|_| granted || grant.is_some());
     let secret = objects::secrets(cluster, world, promised);
+    let access = superuser::access(cluster, world, &lead);
     let (at_once, start) = failover::steps(&lead, dress.settings.as_ref(), world);
     let certify = dress.order.clone().map(Step::Certify);
     let outside = |steps: Vec<Step>| steps.into_iter().map(Do::Outside);
@@ -216,13 +229,14 @@ fn tend(cluster: &Cluster, world: &World, doors: Vec<Do<Step>>) -> Plan<Step, Cl
     // Who leads, and for whom it waits, comes first: no trouble with objects keeps a standby from taking over.
     steps.extend(outside([at_once, care.waits.into_iter().collect()].concat()));
     steps.extend(doors);
-    steps.extend(outside(certify.into_iter().chain(start).chain(grant).collect()));
+    steps.extend(outside(certify.into_iter().chain(start).chain(grant).chain(access.step).collect()));
     // Clients are led to the primary before the others are seen to, which may take long or fail.
-    steps.extend(secret);
+    steps.extend(secret.into_iter().chain(access.secret));
     steps.extend(objects::slices(cluster, world, &Shown::new(world, &lead)));
     steps.extend(outside(care.steps));
     let acted = steps.iter().any(|step| matches!(step, Do::Outside(_))) || missing(world, &dress);
-    let told = verdict::told(cluster, world, &lead, care.doing, login.as_ref().err());
+    let trouble = login.err().or(access.trouble);
+    let told = verdict::told(cluster, world, &lead, care.doing, trouble.as_ref());
     let next = next(cluster, world, &lead, &told, acted);
     Plan::part(steps, verdict::status(cluster, world, told), Next::After(next))
 }

@@ -28,6 +28,8 @@ const CLUSTER: &str = "cnpg.io/cluster";
 const SERVICE_NAME: &str = "kubernetes.io/service-name";
 /// Role and database if nobody says otherwise, as CloudNativePG has it.
 const DEFAULT: &str = "app";
+/// Any database.
+pub(super) const ANY: &str = "*";
 
 /// The Services, and the Secret that tells clients whom to trust.
 pub(super) fn doors(cluster: &Cluster, world: &World) -> Vec<Do<Step>> {
@@ -98,17 +100,26 @@ pub(super) fn login(cluster: &Cluster, world: &World) -> Result<Login, String> {
     Ok(Login { owner, database, password, mark })
 }
 
-/// The Secret with the login: made once, and only corrected later.
+/// The Secret with the login of the database's owner.
 pub(super) fn secrets(cluster: &Cluster, world: &World, login: Option<&Login>) -> Option<Do<Step>> {
     let (login, host) = (login?, world.addresses.get(&Door::Write)?);
-    let wanted = connection(login, host);
+    secret(cluster, &world.app, app_secret(cluster), &connection(login, host))
+}
+
+/// A Secret with a login: made once, and only corrected later.
+pub(super) fn secret(
+    cluster: &Cluster,
+    held: &Held,
+    name: String,
+    wanted: &Sealed<BTreeMap<String, String>>,
+) -> Option<Do<Step>> {
     let bytes = |text: &String| ByteString(text.clone().into_bytes());
     let data: BTreeMap<String, ByteString> =
         wanted.open().iter().map(|(key, value)| (key.clone(), bytes(value))).collect();
-    match &world.app {
+    match held {
         Held::Nothing => {
             let secret = Secret {
-                metadata: meta(cluster, app_secret(cluster)),
+                metadata: meta(cluster, name),
                 type_: Some("kubernetes.io/basic-auth".into()),
                 data: Some(data),
                 ..Secret::default()
@@ -117,8 +128,7 @@ pub(super) fn secrets(cluster: &Cluster, world: &World, login: Option<&Login>) -
         }
         Held::Ours { data: held, .. } => {
             let met = wanted.open().iter().all(|(key, value)| held.open().get(key) == Some(value));
-            let address =
-                Address::new::<Secret>(&cluster.namespace().unwrap_or_default(), &app_secret(cluster));
+            let address = Address::new::<Secret>(&cluster.namespace().unwrap_or_default(), &name);
             (!met).then(|| Do::Patch(address, json!({ "data": data })))
         }
         Held::Foreign => None,
@@ -126,10 +136,12 @@ pub(super) fn secrets(cluster: &Cluster, world: &World, login: Option<&Login>) -
 }
 
 /// The data of the Secret, as CloudNativePG writes it. The host is an address: there is no DNS on one machine.
-fn connection(login: &Login, host: &str) -> Sealed<BTreeMap<String, String>> {
+pub(super) fn connection(login: &Login, host: &str) -> Sealed<BTreeMap<String, String>> {
     let Login { owner, database, password, mark: _ } = login;
     let password = password.open();
-    let (user_part, password_part, database_part) = (encoded(owner), encoded(password), encoded(database));
+    let (user_part, password_part) = (encoded(owner), encoded(password));
+    // Any database is a star, which a URI need not escape and CloudNativePG does not.
+    let database_part = if database == ANY { ANY.to_owned() } else { encoded(database) };
     let pgpass = [host, &PORT.to_string(), database, owner, password].map(|field| {
         // https://www.postgresql.org/docs/current/libpq-pgpass.html
         field.replace('\\', r"\\").replace(':', r"\:")

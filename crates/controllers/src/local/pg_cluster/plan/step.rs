@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use ports::authority::Order;
-use ports::postgres::{Login, Number, Settings, Source, Stop};
+use ports::postgres::{Login, Number, Settings, Source, Stop, Superuser};
 
 /// A step on the machine.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,6 +77,13 @@ pub enum Step {
         /// Which login.
         login: Login,
     },
+    /// Lets the superuser log in with a password, or with none.
+    Superuser {
+        /// Where.
+        primary: Number,
+        /// With which password.
+        login: Option<Superuser>,
+    },
     /// Removes a standby for good.
     Remove(Number),
     /// Ends all, and keeps the data under this uid.
@@ -101,6 +108,8 @@ impl fmt::Display for Step {
             Self::Rejoin { number, primary } => write!(f, "{number} rejoins {primary}"),
             Self::WaitFor { primary, standbys } => write!(f, "{primary} waits for {standbys:?}"),
             Self::Grant { primary, login } => write!(f, "grant {} on {primary}", login.database),
+            Self::Superuser { primary, login: Some(_) } => write!(f, "let the superuser in on {primary}"),
+            Self::Superuser { primary, login: None } => write!(f, "shut the superuser out on {primary}"),
             Self::Remove(number) => write!(f, "remove {number}"),
             Self::Retire(_) => f.write_str("retire"),
         }

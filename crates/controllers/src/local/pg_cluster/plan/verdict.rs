@@ -9,7 +9,7 @@ use super::super::super::quantity::units;
 use super::super::{CONTINUOUS_ARCHIVING, FORMED, STORAGE_SUFFICIENT};
 use super::failover::{Lead, facts};
 use super::standbys::Doing;
-use super::{Door, Held, World, instance_name, there};
+use super::{Door, Held, World, instance_name, superuser, there};
 
 /// Phases as CloudNativePG writes them (`api/v1/cluster_types.go` there).
 pub(super) const FIRST_PRIMARY: &str = "Setting up primary";
@@ -143,14 +143,24 @@ pub(super) fn status(cluster: &Cluster, world: &World, told: Told) -> ClusterSta
         let timeline = facts.as_ref().map(|facts| i64::from(facts.timeline));
         status.timeline_id = timeline.or(status.timeline_id);
     }
-    if let Held::Ours { version, .. } = &world.app {
-        let versions: &mut SecretsResourceVersion = status.secrets_resource_version.get_or_insert_default();
-        versions.application_secret_version = Some(version.clone());
+    let versions = SecretsResourceVersion {
+        application_secret_version: version(&world.app),
+        superuser_secret_version: version(&world.superuser).filter(|_| superuser::own_secret(cluster)),
+    };
+    if versions != SecretsResourceVersion::default() {
+        status.secrets_resource_version = Some(versions);
     }
     status.phase = Some(told.phase.to_owned());
     status.phase_reason = Some(told.why.clone()).filter(|why| !why.is_empty());
     conditions(cluster, world, &told, &mut status);
     status
+}
+
+fn version(held: &Held) -> Option<String> {
+    match held {
+        Held::Ours { version, .. } => Some(version.clone()),
+        Held::Nothing | Held::Foreign => None,
+    }
 }
 
 fn conditions(cluster: &Cluster, world: &World, told: &Told, status: &mut ClusterStatus) {
@@ -162,7 +172,9 @@ fn conditions(cluster: &Cluster, world: &World, told: &Told, status: &mut Cluste
         status.say(FORMED, Some(true), Reason::Code(WERE_UP.into()), message);
     }
     let formed = find(&status.conditions, FORMED).is_some();
-    if leads && formed && world.unreachable.is_none() && !matches!(world.app, Held::Foreign) {
+    let foreign = matches!(world.app, Held::Foreign)
+        || superuser::own_secret(cluster) && matches!(world.superuser, Held::Foreign);
+    if leads && formed && world.unreachable.is_none() && !foreign {
         let message = if told.why.is_empty() { "Cluster is Ready" } else { &told.why };
         status.say(READY, Some(true), Reason::Code(IS_READY.into()), message);
     } else {

@@ -2,6 +2,7 @@
 
 mod failover;
 mod life;
+mod superuser;
 mod trip;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,11 +53,14 @@ fn empty() -> World {
         slices: Vec::new(),
         app: Held::Nothing,
         given: None,
+        superuser: Held::Nothing,
+        given_superuser: None,
         archive: false,
         origin: None,
         kept: None,
         namespace_goes: false,
         spare: Sealed::new("drawn".into()),
+        spare_superuser: Sealed::new("thrown".into()),
         silent: BTreeMap::new(),
     }
 }
@@ -125,13 +129,18 @@ fn settled(cluster: &Cluster, instances: Vec<(Number, There)>, world: World) -> 
         ..world.clone()
     };
     let plan = plan(KEEP, cluster, &asks).expect("a plan");
-    let (mut settings, mut granted) = (None, None);
+    let (mut settings, mut granted, mut superuser) = (None, None, None);
     for step in plan.steps {
         match step {
             Do::Outside(Step::Configure { settings: wanted, .. }) => settings = Some(wanted.mark),
             Do::Outside(Step::Grant { login, .. }) => granted = Some(login.mark),
-            Do::Create(child) if matches!(world.app, Held::Nothing) => {
-                world.app = Held::Ours { data: Sealed::new(data(&child.body)), version: "7".into() };
+            Do::Outside(Step::Superuser { login, .. }) => superuser = login.map(|login| login.mark),
+            Do::Create(child) => {
+                let made = Held::Ours { data: Sealed::new(data(&child.body)), version: "7".into() };
+                match child.name().name.as_str() {
+                    "db-app" => world.app = made,
+                    _ => world.superuser = made,
+                }
             }
             _ => {}
         }
@@ -142,6 +151,7 @@ fn settled(cluster: &Cluster, instances: Vec<(Number, There)>, world: World) -> 
     world.seen.highest = instances.iter().map(|(number, _)| *number).max().unwrap_or_default();
     world.seen.instances = instances.into_iter().map(dressed).collect();
     world.seen.granted = granted.or(world.seen.granted);
+    world.seen.superuser = superuser.or(world.seen.superuser);
     world
 }
 

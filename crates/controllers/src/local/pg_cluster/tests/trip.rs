@@ -48,8 +48,11 @@ impl Room for Steady {
         };
         world.addresses.iter_mut().for_each(|(door, address)| *address = fixed(door));
         world.spare = Sealed::new("drawn".into());
-        if let Held::Ours { version, .. } = &mut world.app {
-            *version = "7".into();
+        world.spare_superuser = Sealed::new("thrown".into());
+        for held in [&mut world.app, &mut world.superuser] {
+            if let Held::Ours { version, .. } = held {
+                *version = "7".into();
+            }
         }
         Ok(world)
     }
@@ -75,12 +78,19 @@ fn manifest(instances: i32) -> Value {
     })
 }
 
-fn scenario(gate: &Gate, instances: i32) -> Scenario<Steady> {
+/// The same, with a superuser that can log in.
+fn open(instances: i32) -> Value {
+    let mut manifest = manifest(instances);
+    manifest["spec"]["enableSuperuserAccess"] = true.into();
+    manifest
+}
+
+fn scenario(gate: &Gate, manifest: Value) -> Scenario<Steady> {
     let fake = Fake::default();
     let servers = Arc::new(Gated { fake: fake.clone(), gate: gate.clone() });
     let room = Clusters::new(servers, Arc::new(authority::Fake::default()), Settings { keep: KEEP });
     // What is looked at every few seconds has settled.
-    Scenario::new(Steady(room), manifest(instances))
+    Scenario::new(Steady(room), manifest)
         .outside(move || fake.dump())
         .patience(Duration::from_secs(1))
         .keeps_something()
@@ -88,7 +98,7 @@ fn scenario(gate: &Gate, instances: i32) -> Scenario<Steady> {
 
 #[tokio::test]
 async fn a_single_server_converges() {
-    let bench = testing::converge(|gate| scenario(gate, 1)).await;
+    let bench = testing::converge(|gate| scenario(gate, manifest(1))).await;
     let status = bench.get::<Cluster>("default", "db").await.and_then(|cluster| cluster.status);
     let status = status.expect("it says how it stands");
     assert_eq!(status.phase.as_deref(), Some("Cluster in healthy state"));
@@ -99,7 +109,7 @@ async fn a_single_server_converges() {
 
 #[tokio::test]
 async fn a_server_with_standbys_converges() {
-    let bench = testing::converge(|gate| scenario(gate, 3)).await;
+    let bench = testing::converge(|gate| scenario(gate, manifest(3))).await;
     let slice = bench.get::<EndpointSlice>("default", "db-ro-3").await.expect("a slice for each standby");
     let labels = slice.metadata.labels.unwrap_or_default();
     assert_eq!(labels["kubernetes.io/service-name"], "db-ro");
@@ -107,10 +117,32 @@ async fn a_server_with_standbys_converges() {
     assert!(bench.get::<EndpointSlice>("default", "db-ro-1").await.is_none());
 }
 
-/// With one standby: every call that a single server needs is made here, too.
+/// With one standby and a superuser: every call that a single server needs is made here, too.
 #[tokio::test]
 async fn no_broken_call_changes_what_becomes_of_a_server_with_a_standby() {
-    testing::sweep(|gate| scenario(gate, 2)).await;
+    testing::sweep(|gate| scenario(gate, open(2))).await;
+}
+
+#[tokio::test]
+async fn a_superuser_is_let_in_and_shut_out_again() {
+    let drive = Drive::start(1).await;
+    drive.settle().await;
+    let secret = async || drive.bench.get::<Secret>("default", "db-superuser").await;
+    assert!(secret().await.is_none());
+    for _ in 0..2 {
+        drive.bench.patch::<Cluster>(&drive.name, json!({ "spec": { "enableSuperuserAccess": true } })).await;
+        drive.pass().await;
+        drive.settle().await;
+        assert!(drive.fake.dump().contains("to its superuser as well"), "{}", drive.fake.dump());
+        let held = secret().await.and_then(|secret| secret.data).expect("there is a login");
+        let app = drive.bench.get::<Secret>("default", "db-app").await.and_then(|secret| secret.data);
+        assert_ne!(app.expect("there is a login")["password"], held["password"]);
+        drive.bench.patch::<Cluster>(&drive.name, json!({ "spec": { "enableSuperuserAccess": null } })).await;
+        drive.pass().await;
+        drive.settle().await;
+        assert!(!drive.fake.dump().contains("to its superuser as well"), "{}", drive.fake.dump());
+        assert!(secret().await.is_none());
+    }
 }
 
 /// A cluster that is driven by hand.

@@ -7,7 +7,7 @@ use api::conditions::Reason;
 use api::foreign::LocalRef;
 use api::foreign::cnpg::{
     Bootstrap, Cluster, ClusterSpec, InitDb, PostgresqlSettings, Recovery, RecoveryTarget, Resources,
-    Storage, Synchronous,
+    SERVER_IMAGE, Storage, Synchronous, major, version_of,
 };
 use api::services::{ManagedService, ManagedServiceSpec, Size};
 use jiff::Timestamp;
@@ -36,7 +36,7 @@ pub(super) fn cluster(
     };
     let spec = ClusterSpec {
         instances: size.instances,
-        image_name: Some(format!("{IMAGE}:{version}")),
+        image_name: Some(format!("{SERVER_IMAGE}:{version}")),
         bootstrap,
         storage: Storage { size: Some(format!("{}Gi", size.storage_gib)), storage_class: None },
         resources: Some(resources(size)),
@@ -55,7 +55,7 @@ pub(super) fn cluster(
 /// The version to run: what is asked for, else what runs, else what the platform takes. Data of one major version is
 /// never given to another.
 fn version(service: &ManagedService, there: Option<&Cluster>, config: &Config) -> Result<String, Refusal> {
-    let runs = there.and_then(|there| there.spec.image_name.as_deref()).and_then(tag);
+    let runs = there.and_then(|there| there.spec.image_name.as_deref()).and_then(version_of);
     let Some(asked) = service.spec.version.as_deref() else {
         return Ok(runs.unwrap_or(&config.default_version).to_owned());
     };
@@ -69,16 +69,6 @@ fn version(service: &ManagedService, there: Option<&Cluster>, config: &Config) -
         }
         _ => Ok(asked.to_owned()),
     }
-}
-
-/// The tag of an image; a port of its registry is none.
-fn tag(image: &str) -> Option<&str> {
-    let image = image.split_once('@').map_or(image, |(image, _)| image);
-    image.rsplit_once(':').map(|(_, tag)| tag).filter(|tag| !tag.contains('/'))
-}
-
-fn major(version: &str) -> &str {
-    version.split(|c: char| !c.is_ascii_digit()).next().unwrap_or(version)
 }
 
 /// Refuses a disk that is smaller than the one that is there.

@@ -73,7 +73,7 @@ pub(super) fn verdict(service: &ManagedService, world: &World) -> Verdict {
         return Verdict::provisioning("the database cluster is being created");
     };
     let status = cluster.status.clone().unwrap_or_default();
-    let words = words(&status);
+    let words = status.words();
     let worries = worries(&status);
     let ready = find(&status.conditions, READY).is_some_and(|ready| ready.status == "True");
     if ready && !world.secret_there {
@@ -127,7 +127,7 @@ fn running(cluster: &Cluster, status: &ClusterStatus, worries: &[String]) -> Ver
     }
     let calm = status.phase.as_deref().is_none_or(|phase| phase == HEALTHY);
     if !calm {
-        message = format!("{message}; {}", words(status));
+        message = format!("{message}; {}", status.words());
     }
     Verdict::ready(joined(&message, worries), calm)
 }
@@ -137,17 +137,6 @@ fn serves(status: &ClusterStatus) -> bool {
     let primary = status.current_primary.as_deref().filter(|primary| !primary.is_empty());
     let moving = status.target_primary.as_deref().is_some_and(|target| Some(target) != primary);
     primary.is_some() && !moving && status.ready_instances.unwrap_or_default() > 0
-}
-
-/// What the Cluster is at, in its own words.
-fn words(status: &ClusterStatus) -> String {
-    let said = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
-    let ready = find(&status.conditions, READY).and_then(|ready| said(&ready.message));
-    match (said(&status.phase), said(&status.phase_reason).or(ready)) {
-        (Some(phase), Some(reason)) if phase != reason => format!("{phase}: {reason}"),
-        (Some(words), _) | (None, Some(words)) => words,
-        (None, None) => "the database cluster has not been taken up yet".into(),
-    }
 }
 
 /// What else the Cluster complains of.
