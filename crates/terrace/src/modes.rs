@@ -131,14 +131,13 @@ impl Machine {
             runtime: machine::container_runtime(),
             user: machine::user_of_programs,
         };
-        let building = building(plan.build_timeout);
         let house = house
             .room(local::deployment::Deployments)
             .room(local::replica_set::ReplicaSets)
             .room(local::pod::Pods::new(pods))
             .room(local::service::Services::new(forward.clone()))
             .room(local::node::Nodes::new(processes.clone(), homes, forward, machine::facts()))
-            .room(local::build::Images::new(builds.clone(), building))
+            .room(local::build::Images::new(builds.clone(), building(plan.build_timeout)))
             .room(local::route::Routes::new(traffic))
             .room(local::certificate::Certificates::new(authority.clone(), ISSUER))
             .room(local::cloud_database::CloudDatabases::new(services_config(&databases)))
