@@ -2,9 +2,6 @@
 
 use api::services::DEFAULT_VERSION;
 
-/// The image of servers, but for its tag, which is the version (seed 000, `BuildCNPGCluster`).
-pub(crate) const IMAGE: &str = "ghcr.io/cloudnative-pg/postgresql";
-
 /// What the platform's operators decide for all managed services.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {

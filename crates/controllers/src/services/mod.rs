@@ -4,5 +4,4 @@ mod config;
 mod managed_service;
 
 pub use config::Config;
-pub(crate) use config::IMAGE;
 pub use managed_service::ManagedServices;

@@ -1,13 +1,12 @@
 //! Servers as `Cluster`s of CloudNativePG.
 
 use api::foreign::LocalRef;
-use api::foreign::cnpg::{Bootstrap, Cluster, ClusterSpec, Recovery, Storage};
+use api::foreign::cnpg::{Bootstrap, Cluster, ClusterSpec, Recovery, SERVER_IMAGE, Storage};
 use k8s_openapi::api::core::v1::Secret;
 use kit::Child;
 
 use super::{Found, Order, login, meta};
 use crate::claims::target::Made;
-use crate::services::IMAGE;
 
 /// What CloudNativePG says of a cluster that serves.
 const HEALTHY: &str = "Cluster in healthy state";
@@ -22,7 +21,7 @@ pub(super) fn wanted(order: &Order<'_>) -> Child {
     };
     let spec = ClusterSpec {
         instances: 1,
-        image_name: made.version.as_ref().map(|version| format!("{IMAGE}:{version}")),
+        image_name: made.version.as_ref().map(|version| format!("{SERVER_IMAGE}:{version}")),
         bootstrap: made.restore_from.as_ref().map(recovery),
         storage: Storage {
             size: Some(format!("{}Gi", made.storage_gb.unwrap_or(STORAGE_GB))),

@@ -15,7 +15,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kit::Refusal;
 use kube::ResourceExt;
 
-use crate::services::{Config, IMAGE};
+use crate::services::Config;
 
 /// The role that owns the database (seed 000, `BuildCNPGCluster`).
 const OWNER: &str = "app";
