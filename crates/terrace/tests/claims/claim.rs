@@ -1,5 +1,6 @@
 //! What the stories do with claims.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -86,7 +87,16 @@ pub fn key(platform: &Platform, secret: &str, key: &str) -> String {
     platform.kubectl(&["get", "secret", secret, "-o", &template])
 }
 
-/// The same of a Secret of the platform.
+/// All keys of a Secret.
+#[track_caller]
+pub fn secret(platform: &Platform, name: &str) -> BTreeMap<String, String> {
+    let template = "go-template={{range $key, $value := .data}}{{$key}} {{$value | base64decode}}{{\"\\n\"}}{{end}}";
+    let told = platform.kubectl(&["get", "secret", name, "-o", template]);
+    let pairs = told.lines().filter_map(|line| line.split_once(' '));
+    pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+}
+
+/// One key of a Secret of the platform.
 #[track_caller]
 pub fn system_key(platform: &Platform, secret: &str, key: &str) -> String {
     let template = format!("go-template={{{{index .data {key:?} | base64decode}}}}");

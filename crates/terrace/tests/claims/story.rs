@@ -7,16 +7,19 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::claim::{
-    PATIENCE, SYSTEM, apply, clusters, connect, db, gone, key, login, manifest, ready, servers, system,
+    PATIENCE, SYSTEM, apply, clusters, connect, db, gone, key, login, manifest, ready, secret, servers,
+    system,
 };
 use crate::platform::{Platform, host, wait};
 use crate::server::program;
 use crate::web::Browser;
 
 /// Asks with psql, which speaks TLS and knows what is in a Secret.
-fn psql(platform: &Platform, arguments: &[&str], environment: &[(&str, String)], question: &str) -> String {
+fn psql(platform: &Platform, arguments: &[&str], environment: &[(&str, String)]) -> String {
     let output = Command::new(program("psql"))
-        .args(["-w", "-X", "-tA", "-c", question])
+        .args(["-w", "-X", "-q", "-tA", "-c", "select session_user || ' ' || current_user"])
+        // Only the login itself sees how it is protected.
+        .args(["-c", "set role none", "-c", "select ssl from pg_stat_ssl where pid = pg_backend_pid()"])
         .args(arguments)
         .envs(environment.iter().map(|(name, value)| (name, value)))
         .env("HOME", platform.path())
@@ -29,13 +32,13 @@ fn psql(platform: &Platform, arguments: &[&str], environment: &[(&str, String)],
 
 /// Every form in which the Secret says how to get in, gets in.
 fn every_form_gets_in(platform: &Platform, name: &str) {
-    const WHO: &str = "select session_user || ' ' || current_user || ' ' || ssl from pg_stat_ssl where pid = pg_backend_pid()";
-    let want = format!("{} {} true", key(platform, name, "username"), key(platform, name, "database"));
+    let secret = secret(platform, name);
+    let want = format!("{} {}\nt", secret["username"], secret["database"]);
     for form in ["dsn.txt", "uri_dsn.txt", "ro_uri_dsn.txt", "own", "uri_own"] {
-        let dsn = key(platform, name, form);
-        assert_eq!(psql(platform, &[&dsn], &[], WHO), want, "{form}");
-        let sql = connect(&dsn).unwrap_or_else(|error| panic!("{form}: {error}"));
-        assert_eq!(sql.one("select session_user"), key(platform, name, "username"), "{form}");
+        let dsn = &secret[form];
+        assert_eq!(psql(platform, &[dsn], &[]), want, "{form}");
+        let sql = connect(dsn).unwrap_or_else(|error| panic!("{form}: {error}"));
+        assert_eq!(sql.one("select session_user"), secret["username"], "{form}");
     }
     let parts = [
         ("PGHOST", "hostname"),
@@ -45,8 +48,8 @@ fn every_form_gets_in(platform: &Platform, name: &str) {
         ("PGPASSWORD", "password"),
         ("PGSSLMODE", "sslmode"),
     ];
-    let environment = parts.map(|(variable, part)| (variable, key(platform, name, part)));
-    assert_eq!(psql(platform, &[], &environment, WHO), want);
+    let environment = parts.map(|(variable, part)| (variable, secret[part].clone()));
+    assert_eq!(psql(platform, &[], &environment), want);
 }
 
 /// Two rotations: what each login may, and how long each password lasts.
