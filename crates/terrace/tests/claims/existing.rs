@@ -2,7 +2,10 @@
 
 use serde_json::json;
 
-use crate::claim::{Configuration, apply, clusters, condition, db, key, login, ready, unready, until};
+use crate::claim::{
+    Configuration, PATIENCE, apply, clusters, condition, connect, db, key, login, ready, unready, until,
+};
+use crate::platform::{Platform, wait};
 use crate::server::{Server, introduce};
 
 #[test]
@@ -22,6 +25,7 @@ fn a_configuration_that_goes_wrong_is_told_and_what_it_said_before_holds() {
     assert_eq!(key(&platform, "orders", "port"), server.port.to_string());
     assert_eq!(clusters(&platform), Vec::<String>::new(), "no server is made");
     login(&platform, "orders").ask("create table t (n int)").expect("the owner may");
+    whoever_spoils_a_secret_gets_another(&platform);
     // A line without its colon: the claims say so, with file and line, and are served all the same.
     configuration.write(&good.replace("  username: chief", "  username=root"));
     let claim = until(&platform, "orders", "to tell of the mistake", |claim| {
@@ -33,7 +37,7 @@ fn a_configuration_that_goes_wrong_is_told_and_what_it_said_before_holds() {
     assert_eq!(condition(&claim, "Ready")[0], "True", "{claim}");
     let told = db(&platform, &["status", "orders"]);
     assert!(told.contains("claims.yaml:5"), "{told}");
-    assert!(db(&platform, &["rotate", "orders"]).contains("orders_a -> orders_b"));
+    assert!(db(&platform, &["rotate", "orders"]).contains(" -> "));
     login(&platform, "orders").ask("drop table t").expect("what is served is as good as before");
     configuration.write(&good);
     until(&platform, "orders", "to be as it should", |claim| condition(claim, "Synced")[0] == "True");
@@ -50,6 +54,25 @@ fn a_configuration_that_goes_wrong_is_told_and_what_it_said_before_holds() {
     let left = "select datname from pg_database where datname in ('orders', 'bills') union select rolname from pg_roles where rolname ~ '^(orders|bills|terrace)'";
     assert_eq!(server.ask(left), Vec::<String>::new());
     platform.stop("-TERM");
+}
+
+/// A Secret that is deleted, or holds what gets nobody in, is written anew.
+fn whoever_spoils_a_secret_gets_another(platform: &Platform) {
+    let works = |before: &str| {
+        wait("a Secret that gets in", PATIENCE, || {
+            let now = platform.object("secret", "orders")["data"]["password"].as_str()?.to_owned();
+            (now != before).then(|| connect(&key(platform, "orders", "uri_dsn.txt")).ok()).flatten()
+        });
+        ready(platform, "orders");
+    };
+    let password = || platform.object("secret", "orders")["data"]["password"].as_str().expect("it has one").to_owned();
+    let before = password();
+    platform.kubectl(&["delete", "secret", "orders"]);
+    works(&before);
+    let patch = json!({ "stringData": { "password": "spoilt" } }).to_string();
+    platform.kubectl(&["patch", "secret", "orders", "--type=merge", "-p", &patch]);
+    works("c3BvaWx0");
+    assert_eq!(login(platform, "orders").one("select count(*) from t"), "0");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::claim::{
-    Configuration, PATIENCE, SYSTEM, apply, condition, db, key, login, manifest, ready, unready,
+    Configuration, PATIENCE, SYSTEM, apply, condition, db, gone, key, login, manifest, ready, unready,
 };
 use crate::platform::{Platform, wait};
 use crate::server::{PASSWORD, Server, introduce};
@@ -115,6 +115,34 @@ fn locked_out(scene: &Scene) {
     scene.told("locked", "CredentialsInvalid");
     set(PASSWORD);
     scene.recovered("locked");
+}
+
+#[test]
+fn a_claim_leaves_a_server_that_is_gone_for_good_if_it_leaves_nothing_to_be_done() {
+    let mut server = Server::new();
+    let configuration = Configuration::new(&server.fragment("athena"));
+    let mut platform = configuration.platform();
+    introduce(&platform, "athena");
+    apply(&platform, "recycled", &json!({ "instanceLabel": "athena", "deletePolicy": "recycle" }));
+    apply(&platform, "held", &json!({ "instanceLabel": "athena" }));
+    ready(&platform, "recycled");
+    ready(&platform, "held");
+    server.stop();
+    apply(&platform, "never", &json!({ "instanceLabel": "athena" }));
+    unready(&platform, "never", "ServerUnreachable");
+    // Of the one there is nothing yet, and of the other everything stays.
+    platform.kubectl(&["delete", "dbc", "never", "recycled", "--timeout=60s"]);
+    // A database that is to be put aside is waited for.
+    platform.kubectl(&["delete", "dbc", "held", "--wait=false"]);
+    unready(&platform, "held", "ServerUnreachable");
+    server.start();
+    gone(&platform, "held");
+    let left = server.ask("select datname from pg_database where datname in ('recycled', 'held', 'never') or datname like 'terrace-held-%' order by 1");
+    assert!(left.len() == 2 && left[0] == "recycled", "{left:?}");
+    for name in ["never", "recycled", "held"] {
+        assert!(platform.object("secret", name).is_null(), "{name}");
+    }
+    platform.stop("-TERM");
 }
 
 #[test]

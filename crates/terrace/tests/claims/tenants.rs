@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::claim::{
-    SYSTEM, apply, clusters, condition, connect, key, login, manifest, ready, unready, until,
+    SYSTEM, apply, clusters, condition, connect, key, login, manifest, ready, system, unready, until,
 };
 use crate::platform::Platform;
 
@@ -65,7 +65,13 @@ fn two_tenants_on_one_server_neither_see_nor_enter_each_others_databases() {
     objects_are_not_seen(&platform, [&a, &b], [&own, &other], &cluster[0]);
     databases_are_not_entered(&platform);
     names_are_not_taken(&platform, &a);
-    secrets_are_not_borrowed(&platform, [&own, &other], &a, &cluster[0]);
+    secrets_are_not_borrowed(&platform, &own, &a, &cluster[0]);
+    // A team that goes takes its claims along, and nothing of anybody else's.
+    let before = system(&platform, "databaseclaims").len();
+    platform.kubectl(&["delete", "namespace", &a, "--timeout=60s"]);
+    let held = system(&platform, "databaseclaims");
+    assert_eq!(held.len(), before + 1, "its database is kept for a while: {held:?}");
+    login(&platform, "bills").ask("select 1").expect("it answers");
     platform.namespace = home;
     platform.stop("-TERM");
 }
@@ -129,10 +135,12 @@ fn names_are_not_taken(platform: &Platform, a: &str) {
         ("thief", json!({ "instanceLabel": "shared", "databaseName": "orders", "userName": "thief" })),
         ("double", json!({ "instanceLabel": "shared", "databaseName": "double", "userName": "orders" })),
         ("login", json!({ "instanceLabel": "shared", "databaseName": "login", "userName": "orders_a" })),
+        ("rooter", json!({ "instanceLabel": "shared", "databaseName": "postgres", "userName": "rooter" })),
+        ("rooted", json!({ "instanceLabel": "shared", "databaseName": "rooted", "userName": "postgres" })),
     ] {
         apply(platform, name, &spec);
         let said = unready(platform, name, "NotOurs");
-        assert!(said.contains("orders") && said.contains("was not made by this claim"), "{name}: {said}");
+        assert!(said.contains("was not made by this claim and is left alone"), "{name}: {said}");
         assert!(platform.object("secret", name).is_null(), "{name} has no login");
     }
     let mut forged = manifest("forged", &json!({ "instanceLabel": "shared" }));
@@ -140,10 +148,10 @@ fn names_are_not_taken(platform: &Platform, a: &str) {
         json!({ "terrace.dev/held-for": format!("{a}/orders"), "terrace.dev/held-as": "orders" });
     platform.try_apply_object(&forged).expect("anybody may annotate their own");
     ready(platform, "forged");
-    platform.kubectl(&["delete", "dbc", "forged", "thief", "double", "login", "--timeout=60s"]);
+    platform.kubectl(&["delete", "dbc", "forged", "thief", "double", "login", "rooter", "rooted", "--timeout=60s"]);
 }
 
-fn secrets_are_not_borrowed(platform: &Platform, [own, _]: [&str; 2], a: &str, cluster: &str) {
+fn secrets_are_not_borrowed(platform: &Platform, own: &str, a: &str, cluster: &str) {
     let superuser = format!("{cluster}-superuser");
     for (name, namespace, secret) in [("robber", a, "orders"), ("rooter", SYSTEM, superuser.as_str()), ("guesser", a, "nothing")] {
         platform.try_apply_object(&borrowing(name, namespace, secret)).expect("anybody may ask");
