@@ -78,12 +78,43 @@ pub(super) async fn observe<A: Admin>(
     if let Place::Source(_) = &target.place {
         world.names.database.clone_from(&server.database);
     }
-    let seen = room.office.admin.look(&server, &asked(&world)).await?;
+    let seen = match room.office.admin.look(&server, &asked(&world)).await {
+        Ok(seen) => seen,
+        // A server that is gone for good keeps nobody who has nothing to do there any more.
+        Err(error) if silent(&error) && leaves_all(claim) && world.kept.is_none() => return Ok(world),
+        Err(error) => return Err(error.into()),
+    };
     if claim.metadata.deletion_timestamp.is_none() {
         world.gets_in = gets_in(room, &server, &seen, &world).await?;
     }
     world.seen = Some(seen);
     Ok(world)
+}
+
+/// Whether a claim goes and leaves nothing to be done: nothing was made for it yet, or all of it stays.
+fn leaves_all(claim: &DatabaseClaim) -> bool {
+    let served = claim.status.as_ref().is_some_and(|status| status.active_db.is_some());
+    let stays = claim.spec.delete_policy == DeletePolicy::Recycle || !served;
+    claim.metadata.deletion_timestamp.is_some() && stays
+}
+
+/// Whether a server cannot be spoken to at all.
+fn silent(error: &Error) -> bool {
+    match error {
+        Error::Unreachable { .. }
+        | Error::Denied { .. }
+        | Error::Timeout { .. }
+        | Error::TlsRefused { .. }
+        | Error::Certificate { .. } => true,
+        Error::TooManyConnections { .. }
+        | Error::ReadOnly { .. }
+        | Error::Privilege { .. }
+        | Error::Busy { .. }
+        | Error::NotOurs { .. }
+        | Error::Missing { .. }
+        | Error::Name { .. }
+        | Error::Statement { .. } => false,
+    }
 }
 
 /// What is kept for a deleted claim, if this object does that.
