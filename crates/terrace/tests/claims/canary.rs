@@ -80,7 +80,9 @@ fn asked(platform: &Platform, places: &mut Places) {
         places.text(format!("terrace {words:?}"), said);
     }
     let kinds = "databaseclaims,events,clusters.postgresql.cnpg.io,configmaps,pods,services,endpointslices";
-    for words in [&["get", kinds, "-A", "-o", "json"][..], &["describe", "databaseclaims,events,secrets", "-A"]] {
+    for words in
+        [&["get", kinds, "-A", "-o", "json"][..], &["describe", "databaseclaims,events,secrets", "-A"]]
+    {
         places.text(format!("kubectl {words:?}"), platform.kubectl(words));
     }
     let metrics = Browser::new(platform.gateway).get("127.0.0.1", "/metrics").expect("metrics").body;
@@ -97,7 +99,8 @@ fn asked(platform: &Platform, places: &mut Places) {
 #[test]
 fn passwords_of_claims_and_of_administrators_are_nowhere_but_in_their_secrets() {
     let server = Server::new();
-    let configuration = Configuration::new(&format!("serverMaker: cluster\nmade: {{}}\n{}", server.fragment("athena")));
+    let configuration =
+        Configuration::new(&format!("serverMaker: cluster\nmade: {{}}\n{}", server.fragment("athena")));
     let options = ["--claims-config".to_owned(), configuration.file().display().to_string()];
     let options = options.each_ref().map(String::as_str);
     let mut platform = Platform::start_in(&options, &[("RUST_LOG", "trace")]);

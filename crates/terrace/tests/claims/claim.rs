@@ -90,7 +90,8 @@ pub fn key(platform: &Platform, secret: &str, key: &str) -> String {
 /// All keys of a Secret.
 #[track_caller]
 pub fn secret(platform: &Platform, name: &str) -> BTreeMap<String, String> {
-    let template = "go-template={{range $key, $value := .data}}{{$key}} {{$value | base64decode}}{{\"\\n\"}}{{end}}";
+    let template =
+        "go-template={{range $key, $value := .data}}{{$key}} {{$value | base64decode}}{{\"\\n\"}}{{end}}";
     let told = platform.kubectl(&["get", "secret", name, "-o", template]);
     let pairs = told.lines().filter_map(|line| line.split_once(' '));
     pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()

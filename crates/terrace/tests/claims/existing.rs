@@ -33,7 +33,10 @@ fn a_configuration_that_goes_wrong_is_told_and_what_it_said_before_holds() {
     });
     let [status, _, message] = condition(&claim, "Synced");
     assert_eq!(status, "False");
-    assert!(message.contains("claims.yaml:5: `username=root` has no colon; write `username: root`"), "{message}");
+    assert!(
+        message.contains("claims.yaml:5: `username=root` has no colon; write `username: root`"),
+        "{message}"
+    );
     assert_eq!(condition(&claim, "Ready")[0], "True", "{claim}");
     let told = db(&platform, &["status", "orders"]);
     assert!(told.contains("claims.yaml:5"), "{told}");
@@ -65,7 +68,8 @@ fn whoever_spoils_a_secret_gets_another(platform: &Platform) {
         });
         ready(platform, "orders");
     };
-    let password = || platform.object("secret", "orders")["data"]["password"].as_str().expect("it has one").to_owned();
+    let password =
+        || platform.object("secret", "orders")["data"]["password"].as_str().expect("it has one").to_owned();
     let before = password();
     platform.kubectl(&["delete", "secret", "orders"]);
     works(&before);

@@ -109,7 +109,16 @@ fn set_to_read(scene: &Scene) {
 fn locked_out(scene: &Scene) {
     let set = |password: &str| {
         let patch = json!({ "stringData": { "password": password } }).to_string();
-        scene.platform.kubectl(&["-n", SYSTEM, "patch", "secret", "athena-master", "--type=merge", "-p", &patch]);
+        scene.platform.kubectl(&[
+            "-n",
+            SYSTEM,
+            "patch",
+            "secret",
+            "athena-master",
+            "--type=merge",
+            "-p",
+            &patch,
+        ]);
     };
     set("not-the-password-any-more");
     scene.told("locked", "CredentialsInvalid");
@@ -184,7 +193,9 @@ fn a_server_that_hangs_delays_no_claim_on_another() {
     let names: Vec<String> = (0..30).map(|number| format!("stuck-{number}")).collect();
     let items: Vec<Value> =
         names.iter().map(|name| manifest(name, &json!({ "instanceLabel": "hangs" }))).collect();
-    platform.try_apply_object(&json!({ "apiVersion": "v1", "kind": "List", "items": items })).expect("they may");
+    platform
+        .try_apply_object(&json!({ "apiVersion": "v1", "kind": "List", "items": items }))
+        .expect("they may");
     wait("the server to be felt", PATIENCE, || {
         let all = platform.kubectl(&["get", "dbc", "-o", "json"]);
         all.contains("ServerSlow").then_some(())

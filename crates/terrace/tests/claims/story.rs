@@ -128,7 +128,8 @@ fn commands(platform: &Platform) {
     assert_eq!(all[0]["ready"], true, "{all}");
     let status = db(platform, &["status", "orders", "--wait"]);
     assert!(status.contains("orders_a") && status.contains("Synced True"), "{status}");
-    let status: Value = serde_json::from_str(&db(platform, &["status", "orders", "-o", "json"])).expect("JSON");
+    let status: Value =
+        serde_json::from_str(&db(platform, &["status", "orders", "-o", "json"])).expect("JSON");
     assert_eq!(status["status"]["activeDB"]["DbState"], "ready", "{status}");
     let dsn = db(platform, &["dsn", "orders"]);
     assert!(dsn.contains("password='********'") && !dsn.contains(&password), "{dsn}");
@@ -166,9 +167,7 @@ fn a_claim_is_made_used_rotated_deleted_taken_back_and_gone_without_a_trace() {
     ready(&platform, "orders");
     assert_eq!(login(&platform, "orders").one("select n from kept"), "7");
     every_form_gets_in(&platform, "orders");
-    wait("the keeper to be gone", PATIENCE, || {
-        system(&platform, "databaseclaims").is_empty().then_some(())
-    });
+    wait("the keeper to be gone", PATIENCE, || system(&platform, "databaseclaims").is_empty().then_some(()));
     // Deleted again, and dropped by hand: nothing is left.
     platform.kubectl(&["delete", "dbc", "orders", "--timeout=60s"]);
     let held = system(&platform, "databaseclaims").pop().expect("it is kept");
@@ -183,10 +182,12 @@ fn nothing_left(platform: &Platform) {
     wait("everything to be gone", PATIENCE, || {
         let kinds = "databaseclaims,clusters.postgresql.cnpg.io,services,endpointslices";
         let objects = system(platform, kinds);
-        let secrets: Vec<String> = system(platform, "secrets").into_iter().filter(|name| name.starts_with("db-")).collect();
+        let secrets: Vec<String> =
+            system(platform, "secrets").into_iter().filter(|name| name.starts_with("db-")).collect();
         let place = platform.path().join("shared/databases/clusters");
         let directories = std::fs::read_dir(place).into_iter().flatten().count();
-        (objects.is_empty() && secrets.is_empty() && servers(platform).is_empty() && directories == 0).then_some(())
+        (objects.is_empty() && secrets.is_empty() && servers(platform).is_empty() && directories == 0)
+            .then_some(())
     });
     let own = platform.kubectl(&["get", "databaseclaims,secrets", "-o", "name"]);
     assert_eq!(own, "");
@@ -209,7 +210,10 @@ fn claims_with_one_label_share_a_server_and_others_have_their_own() {
     }
     // One that goes takes nothing of the other along.
     platform.kubectl(&["delete", "dbc", "orders", "--timeout=60s"]);
-    assert_eq!(login(&platform, "bills").one("select count(*) from pg_database where datname = 'orders'"), "0");
+    assert_eq!(
+        login(&platform, "bills").one("select count(*) from pg_database where datname = 'orders'"),
+        "0"
+    );
     assert_eq!(clusters(&platform).len(), 3);
     platform.stop("-TERM");
 }
@@ -221,7 +225,8 @@ fn a_program_in_python_keeps_its_notes_in_a_claimed_database() {
     let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/apps/python-db");
     platform.deploy(&source, "notes-py", &[]);
     ready(&platform, "notes");
-    let variable = json!({ "name": "DATABASE_URL", "secretKeyRef": { "name": "notes", "key": "uri_dsn.txt" } });
+    let variable =
+        json!({ "name": "DATABASE_URL", "secretKeyRef": { "name": "notes", "key": "uri_dsn.txt" } });
     let patch = json!({ "spec": { "env": [variable] } }).to_string();
     platform.kubectl(&["patch", "application", "notes-py", "--type=merge", "-p", &patch]);
     wait("a note to be kept", PATIENCE, || {

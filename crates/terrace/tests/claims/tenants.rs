@@ -123,7 +123,9 @@ fn databases_are_not_entered(platform: &Platform) {
     let refused = connect(&uri.replace("/bills?", "/orders?")).err().expect("it is somebody else's");
     assert!(refused.contains("permission denied for database"), "{refused}");
     let sql = login(platform, "bills");
-    for question in ["set role orders", "set role postgres", "alter role orders_a password 'mine'", "create role mine"] {
+    for question in
+        ["set role orders", "set role postgres", "alter role orders_a password 'mine'", "create role mine"]
+    {
         let refused = sql.ask(question).expect_err(question);
         assert!(refused.contains("permission denied"), "{question}: {refused}");
     }
@@ -148,12 +150,24 @@ fn names_are_not_taken(platform: &Platform, a: &str) {
         json!({ "terrace.dev/held-for": format!("{a}/orders"), "terrace.dev/held-as": "orders" });
     platform.try_apply_object(&forged).expect("anybody may annotate their own");
     ready(platform, "forged");
-    platform.kubectl(&["delete", "dbc", "forged", "thief", "double", "login", "rooter", "rooted", "--timeout=60s"]);
+    platform.kubectl(&[
+        "delete",
+        "dbc",
+        "forged",
+        "thief",
+        "double",
+        "login",
+        "rooter",
+        "rooted",
+        "--timeout=60s",
+    ]);
 }
 
 fn secrets_are_not_borrowed(platform: &Platform, own: &str, a: &str, cluster: &str) {
     let superuser = format!("{cluster}-superuser");
-    for (name, namespace, secret) in [("robber", a, "orders"), ("rooter", SYSTEM, superuser.as_str()), ("guesser", a, "nothing")] {
+    for (name, namespace, secret) in
+        [("robber", a, "orders"), ("rooter", SYSTEM, superuser.as_str()), ("guesser", a, "nothing")]
+    {
         platform.try_apply_object(&borrowing(name, namespace, secret)).expect("anybody may ask");
         let said = unready(platform, name, "ConsentMissing");
         assert!(said.contains(&format!("{namespace}/{secret}")), "{name}: {said}");
