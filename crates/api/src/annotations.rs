@@ -54,3 +54,7 @@ pub const HELD_FOR: &str = "terrace.dev/held-for";
 
 /// Beside [`HELD_FOR`]: the name that the database has meanwhile, which its roles' names begin with.
 pub const HELD_AS: &str = "terrace.dev/held-as";
+
+/// On the object of a server, followed by a digest: a claim that is gone and whose database is to stay, as
+/// `namespace/name`. The server stays with it.
+pub const RECYCLED: &str = "terrace.dev/recycled.";

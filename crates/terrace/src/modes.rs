@@ -164,7 +164,8 @@ impl Machine {
 
 /// Where claims on databases are served. Every claim is looked at again when the configuration changes.
 fn open_claims(plan: &Plan, stop: &CancellationToken) -> claims::Office<admin::Live> {
-    let settings = claims::Settings { namespace: agents::identity::NAMESPACE.into(), ..claims::Settings::default() };
+    let settings =
+        claims::Settings { namespace: agents::identity::NAMESPACE.into(), ..claims::Settings::default() };
     let office = claims::Office::new(Arc::new(admin::Live::default()), plan.claims.clone(), settings);
     let (followed, stopped) = (office.clone(), stop.clone());
     tokio::spawn(async move { followed.follow(stopped).await });

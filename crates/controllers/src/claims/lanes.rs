@@ -79,8 +79,9 @@ mod tests {
         let (lanes, bell) = (Lanes::default(), Bell::default());
         let mut rings = bell.listen();
         let name = |number: usize| Name::new("default", format!("claim-{number}"));
-        let mut places: Vec<_> =
-            (0..PASSES).map(|number| lanes.enter("one", ("claim", &name(number)), &bell).expect("room")).collect();
+        let mut places: Vec<_> = (0..PASSES)
+            .map(|number| lanes.enter("one", ("claim", &name(number)), &bell).expect("room"))
+            .collect();
         for number in [20, 21, 20] {
             assert!(lanes.enter("one", ("claim", &name(number)), &bell).is_none(), "it is full");
         }

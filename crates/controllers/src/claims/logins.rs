@@ -15,6 +15,9 @@ use ports::admin::{Act, Login, Powers, Role, Seen, Server, Title};
 use super::secret::{Held, Issued};
 use super::step::Step;
 
+/// How far the clocks of two machines may be apart.
+const SKEW: Duration = Duration::from_secs(5 * 60);
+
 /// The two logins, and whom they stand for.
 #[derive(Clone, Debug)]
 pub(super) struct Pair<'a> {
@@ -86,7 +89,9 @@ impl Hour<'_> {
     /// How long the published password is still good; `None` if there is none.
     pub(super) fn left(&self) -> Option<Duration> {
         let issued = self.held.ours()?;
-        let Some(at) = issued.at else { return Some(Duration::ZERO) };
+        // A time that is still to come was written by somebody else, and would put the rotation off for as long.
+        let late = self.now.saturating_add(SKEW).unwrap_or(Timestamp::MAX);
+        let Some(at) = issued.at.filter(|at| *at <= late) else { return Some(Duration::ZERO) };
         let age = Duration::try_from(self.now.duration_since(at)).unwrap_or_default();
         Some(self.period.saturating_sub(age))
     }
@@ -104,7 +109,9 @@ impl Pair<'_> {
             return (Vec::new(), Published { username, password, at, asked });
         };
         let published = current.and_then(|issued| side(self.stem, &issued.username));
-        let before = published.or_else(|| hour.told.and_then(|told| side(self.stem, told)));
+        let told = hour.told.and_then(|told| side(self.stem, told));
+        // What does not get in may have been written by somebody else: programs use what the status tells of.
+        let before = if why == Why::Refused { told.or(published) } else { published.or(told) };
         let next = before.map_or(Side::A, Side::other);
         let username = self.stem.login(next).to_string();
         let login = Login {
@@ -134,7 +141,6 @@ impl Pair<'_> {
         (steps, drift)
     }
 }
-
 
 /// Which of a stem's two logins a name is.
 pub(super) fn side(stem: &RoleName, login: &str) -> Option<Side> {

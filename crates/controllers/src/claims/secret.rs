@@ -35,6 +35,8 @@ pub struct Issued {
     pub at: Option<Timestamp>,
     /// The rotation that was asked for then.
     pub asked: Option<String>,
+    /// All that it says.
+    pub words: BTreeMap<String, Sealed<String>>,
 }
 
 impl Held {
@@ -51,6 +53,7 @@ impl Held {
             password: Sealed::new(word("password")),
             at: secret.annotations().get(ISSUED_AT).and_then(|at| at.parse().ok()),
             asked: secret.annotations().get(ROTATE).cloned(),
+            words: words(secret),
         })
     }
 
@@ -61,6 +64,12 @@ impl Held {
             Self::Nothing | Self::Foreign => None,
         }
     }
+}
+
+fn words(secret: &Secret) -> BTreeMap<String, Sealed<String>> {
+    let all = secret.data.iter().flatten();
+    all.map(|(key, value)| (key.clone(), Sealed::new(String::from_utf8_lossy(&value.0).into_owned())))
+        .collect()
 }
 
 /// A value of a Secret.

@@ -74,9 +74,12 @@ pub(super) async fn source(
         return wrong(Reason::CredentialsMissing, format!("Secret {name} does not exist"));
     };
     let ca = text(&secret, "ca.crt");
-    if let (Some(host), Some(user), Some(password), Some(database)) =
-        (text(&secret, "hostname"), text(&secret, "username"), text(&secret, "password"), text(&secret, "database"))
-    {
+    if let (Some(host), Some(user), Some(password), Some(database)) = (
+        text(&secret, "hostname"),
+        text(&secret, "username"),
+        text(&secret, "password"),
+        text(&secret, "database"),
+    ) {
         let port = text(&secret, "port").and_then(|port| port.parse().ok()).unwrap_or(5432);
         let mode = text(&secret, "sslmode").unwrap_or_default();
         let ssl_mode = serde_json::from_value(mode.into()).unwrap_or_default();

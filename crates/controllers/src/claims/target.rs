@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use api::claims::{DatabaseClaim, DatabaseClaimSpec, DatabaseStatus, DatabaseType, DbState, SourceDatabase, Tag};
+use api::claims::{
+    ConnectionInfo, DatabaseClaim, DatabaseClaimSpec, DatabaseStatus, DatabaseType, DbState, SourceDatabase,
+    Tag,
+};
 use api::conditions::Reason;
 use api::connection::SslMode;
 use api::names::{ObjectName, SecretKey};
@@ -84,7 +87,9 @@ pub(super) fn wanted(claim: &DatabaseClaim, identity: &Name, config: &Config) ->
         return source(spec, config);
     }
     if spec.source_data_from.is_some() {
-        return Err(invalid("sourceDataFrom copies data between servers, which this version does not do yet; set useExistingSource: true to use the source itself, or take sourceDataFrom out"));
+        return Err(invalid(
+            "sourceDataFrom copies data between servers, which this version does not do yet; set useExistingSource: true to use the source itself, or take sourceDataFrom out",
+        ));
     }
     let label = spec.instance_label.as_deref().filter(|label| !label.is_empty());
     let fragment = match label {
@@ -105,35 +110,73 @@ pub(super) fn wanted(claim: &DatabaseClaim, identity: &Name, config: &Config) ->
     Ok(Target { label: matched, place, terms })
 }
 
+/// The server that a claim's database is on, or the one that it asks for if it has none yet.
+pub(super) fn current(claim: &DatabaseClaim, identity: &Name, config: &Config) -> Result<Target, Refusal> {
+    match claim.status.as_ref().and_then(|status| status.active_db.as_ref()) {
+        Some(active) => settled(claim, active, identity, config),
+        None if Name::of(claim) != *identity => settled(claim, &kept(&claim.spec), identity, config),
+        None => wanted(claim, identity, config),
+    }
+}
+
+/// The database of a claim that is gone, as the record that keeps it tells: it names the host of a server that is known.
+fn kept(spec: &DatabaseClaimSpec) -> DatabaseStatus {
+    let host = spec.host.clone().filter(|host| !host.is_empty());
+    let port = spec.port.as_ref().map(|port| match port {
+        IntOrString::Int(port) => port.to_string(),
+        IntOrString::String(port) => port.clone(),
+    });
+    DatabaseStatus {
+        db_state: Some(if host.is_some() { DbState::UsingSharedHost } else { DbState::Ready }),
+        match_label: spec.instance_label.clone().filter(|label| !label.is_empty()),
+        shape: spec.shape.clone(),
+        db_version: spec.db_version.clone(),
+        type_: Some(spec.type_),
+        connection_info: Some(ConnectionInfo { host_name: host, port, ..ConnectionInfo::default() }),
+        ..DatabaseStatus::default()
+    }
+}
+
 /// The server that a claim is on. What the claim asks for now may be another: that would be a migration.
-pub(super) fn settled(
+fn settled(
     claim: &DatabaseClaim,
     active: &DatabaseStatus,
     identity: &Name,
     config: &Config,
 ) -> Result<Target, Refusal> {
-    if let (Some(DbState::UsingSharedHost), Some(key)) = (active.db_state, &active.match_label) {
-        let found = config.match_label(key);
-        let fragment = found.map_err(|error| Refusal::new(Reason::LabelNotMatched, error.to_string()))?;
-        let info = active.connection_info.clone().unwrap_or_default();
-        let host = info.host_name.or_else(|| fragment.host.clone()).unwrap_or_default();
-        let mut known = known(&host, &claim.spec, fragment, config)?;
-        known.port = info.port.and_then(|port| port.parse().ok()).unwrap_or(known.port);
-        let terms = terms(&claim.spec, Some(fragment), config);
-        return Ok(Target { label: Some(key.clone()), place: Place::Known(known), terms });
+    let (spec, label) = (&claim.spec, &active.match_label);
+    // The key itself: any other is for another server, and so is its login.
+    let fragment = label.as_ref().and_then(|key| config.fragments.get(key));
+    match (active.db_state, fragment) {
+        (Some(DbState::UsingExistingDb), _) => source(spec, config),
+        (Some(DbState::UsingSharedHost), None) => {
+            let host = active.connection_info.as_ref().and_then(|info| info.host_name.as_deref());
+            let (key, host) = (label.as_deref().unwrap_or("none"), host.unwrap_or("a server"));
+            let message = format!(
+                "the database is on {host}, and the fragment key {key} with the login of that server is not in the configuration any more; put it back"
+            );
+            Err(Refusal::new(Reason::LabelNotMatched, message))
+        }
+        (Some(DbState::UsingSharedHost), Some(fragment)) => {
+            let info = active.connection_info.clone().unwrap_or_default();
+            let host = info.host_name.or_else(|| fragment.host.clone()).unwrap_or_default();
+            let mut known = known(&host, spec, fragment, config)?;
+            known.port = info.port.and_then(|port| port.parse().ok()).unwrap_or(known.port);
+            let terms = terms(spec, Some(fragment), config);
+            Ok(Target { label: label.clone(), place: Place::Known(known), terms })
+        }
+        (Some(DbState::Ready | DbState::InProgress | DbState::PostMigrationInProgress) | None, fragment) => {
+            let mut then = spec.clone();
+            then.shape.clone_from(&active.shape);
+            then.db_version.clone_from(&active.db_version);
+            then.type_ = active.type_.unwrap_or_default();
+            let made = made(&then, label.as_deref(), fragment, identity, config);
+            let mut terms = terms(spec, fragment, config);
+            // Nobody says any more what is to become of it.
+            terms.reclaim &= fragment.is_some() || label.is_none() || config.anything_goes;
+            Ok(Target { label: label.clone(), place: Place::Made(made), terms })
+        }
     }
-    let mut then = claim.clone();
-    let spec = &mut then.spec;
-    spec.use_existing_source = active.db_state == Some(DbState::UsingExistingDb);
-    if !spec.use_existing_source {
-        spec.source_data_from = None;
-    }
-    spec.instance_label.clone_from(&active.match_label);
-    spec.shape.clone_from(&active.shape);
-    spec.db_version.clone_from(&active.db_version);
-    spec.type_ = active.type_.unwrap_or_default();
-    spec.host = None;
-    wanted(&then, identity, config)
 }
 
 /// What of a claim would move its data to another server, in words.
@@ -145,9 +188,12 @@ pub(super) fn moved(
 ) -> Option<String> {
     let word = |word: &Option<String>| word.clone().unwrap_or_else(|| "none".to_owned());
     // What a claim does not ask for is left as it was made.
-    let other = |asked: &Option<String>, is: &Option<String>| asked.is_some() && asked != is;
+    let other = |asked: &Option<String>, is: &Option<String>| {
+        asked.as_ref().is_some_and(|asked| !asked.is_empty()) && asked != is
+    };
+    let alike = std::mem::discriminant(&then.place) == std::mem::discriminant(&now.place);
     let what = match (&then.place, &now.place) {
-        _ if then.label != now.label => {
+        _ if alike && then.label != now.label => {
             format!("the instance label from {} to {}", word(&then.label), word(&now.label))
         }
         (Place::Known(then), Place::Known(now)) if (&then.host, then.port) != (&now.host, now.port) => {
@@ -184,7 +230,9 @@ pub(super) fn same(one: &Place, other: &Place) -> bool {
 fn allowed<'a>(host: Option<&'a str>, fragment: Option<&Fragment>) -> Result<Option<&'a str>, Refusal> {
     let Some(host) = host else { return Ok(None) };
     match fragment.map(|fragment| (&fragment.key, &fragment.host)) {
-        None => Err(invalid("host names a server, and instanceLabel has to name the fragment key with its login")),
+        None => {
+            Err(invalid("host names a server, and instanceLabel has to name the fragment key with its login"))
+        }
         Some((key, Some(other))) if other != host => Err(invalid(format!(
             "host is {host}, and the fragment key {key} is for {other}: the login of one server is not sent to another; take host out, or ask for a fragment key of that server"
         ))),
@@ -192,7 +240,12 @@ fn allowed<'a>(host: Option<&'a str>, fragment: Option<&Fragment>) -> Result<Opt
     }
 }
 
-fn known(host: &str, spec: &DatabaseClaimSpec, fragment: &Fragment, config: &Config) -> Result<Known, Refusal> {
+fn known(
+    host: &str,
+    spec: &DatabaseClaimSpec,
+    fragment: &Fragment,
+    config: &Config,
+) -> Result<Known, Refusal> {
     let key = &fragment.key;
     let broken = |message: String| Refusal::new(Reason::InvalidConfiguration, message);
     if config.auth_source == AuthSource::Aws {
@@ -232,7 +285,10 @@ fn made(
     Made {
         name: match label {
             Some(label) => server_name(label, &format!("label {label}")),
-            None => server_name(&format!("{}-{}", identity.namespace, identity.name), &format!("claim {identity}")),
+            None => server_name(
+                &format!("{}-{}", identity.namespace, identity.name),
+                &format!("claim {identity}"),
+            ),
         },
         type_: spec.type_,
         shape: own(&spec.shape)
@@ -255,7 +311,8 @@ fn source(spec: &DatabaseClaimSpec, config: &Config) -> Result<Target, Refusal> 
     let database = database.ok_or_else(|| {
         invalid("useExistingSource needs sourceDataFrom.database, which says how the database is reached")
     })?;
-    let terms = Terms { reclaim: false, adopt: true, extensions: BTreeSet::new(), ..terms(spec, None, config) };
+    let terms =
+        Terms { reclaim: false, adopt: true, extensions: BTreeSet::new(), ..terms(spec, None, config) };
     Ok(Target { label: None, place: Place::Source(database), terms })
 }
 
@@ -279,12 +336,18 @@ fn terms(spec: &DatabaseClaimSpec, fragment: Option<&Fragment>, config: &Config)
 fn server_name(readable: &str, exact: &str) -> String {
     let digest = Sha256::digest(exact);
     let digits: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-    let plain: String = readable
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
-        .take(SERVER_NAME_MAX - "db--".len() - digits.len())
-        .collect();
-    format!("db-{}-{digits}", plain.trim_matches('-'))
+    let mut plain = String::new();
+    // RDS takes no two hyphens in a row.
+    for c in readable.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }) {
+        if c != '-' || !plain.ends_with('-') {
+            plain.push(c);
+        }
+    }
+    plain.truncate(SERVER_NAME_MAX - "db--".len() - digits.len());
+    match plain.trim_matches('-') {
+        "" => format!("db-{digits}"),
+        plain => format!("db-{plain}-{digits}"),
+    }
 }
 
 fn invalid(message: impl Into<String>) -> Refusal {

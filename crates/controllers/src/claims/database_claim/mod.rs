@@ -48,7 +48,8 @@ impl<A: Admin> DatabaseClaims<A> {
     /// The claim that an object stands for: itself, or the deleted one that it keeps a database for.
     fn identity(&self, claim: &DatabaseClaim) -> Name {
         let own = Name::of(claim);
-        let kept = held_for(claim).into_iter().next().filter(|_| own.namespace == self.office.settings.namespace);
+        let kept =
+            held_for(claim).into_iter().next().filter(|_| own.namespace == self.office.settings.namespace);
         let kept = kept.and_then(|kept| kept.split_once('/').map(|(of, name)| Name::new(of, name)));
         kept.unwrap_or(own)
     }

@@ -1,6 +1,6 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use api::annotations::{HELD_AS, KEPT_UNTIL};
+use api::annotations::{HELD_AS, KEPT_UNTIL, RECYCLED};
 use api::claims::{DatabaseClaim, DeletePolicy};
 use api::names::Side;
 use k8s_openapi::api::core::v1::Secret;
@@ -8,10 +8,10 @@ use kit::{Fault, Name, Reader, Room};
 use kube::ResourceExt;
 use ports::admin::{Admin, Asked, Error, Login, Seen, Server};
 
-use super::plan::{Kept, Names, World};
+use super::plan::{Entry, Kept, Names, World, had};
 use super::{BY_HELD_FOR, DatabaseClaims, held_for};
 use crate::claims::logins::side;
-use crate::claims::makers::{self, Found};
+use crate::claims::makers::{self, Found, Stand};
 use crate::claims::password;
 use crate::claims::secret::Held;
 use crate::claims::source;
@@ -28,10 +28,7 @@ pub(super) async fn observe<A: Admin>(
     let identity = room.identity(claim);
     let wanted = target::wanted(claim, &identity, &config);
     let active = claim.status.as_ref().and_then(|status| status.active_db.as_ref());
-    let target = match active {
-        Some(active) => target::settled(claim, active, &identity, &config),
-        None => wanted.clone(),
-    };
+    let target = target::current(claim, &identity, &config);
     let moved = match (active, &wanted, &target) {
         (Some(active), Ok(now), Ok(then)) => target::moved(&claim.spec, active, now, then),
         (Some(_), Err(refusal), Ok(_)) => Some(refusal.message.clone()),
@@ -50,9 +47,12 @@ pub(super) async fn observe<A: Admin>(
         secret: Name::new(own.namespace.clone(), secret_name),
         held: Held::read(secret.as_deref(), claim.metadata.uid.as_deref()),
         found: Found::Absent,
+        maker: config.maker,
+        notes: BTreeMap::new(),
         seen: None,
-        gets_in: None,
+        entry: Entry::Untried,
         others: BTreeSet::new(),
+        ahead: BTreeSet::new(),
         record: None,
         place: None,
         parked: false,
@@ -62,11 +62,11 @@ pub(super) async fn observe<A: Admin>(
         moved,
     };
     let Ok(target) = world.target.clone() else { return Ok(world) };
-    world.found = find(room, &target, &own.namespace, reader).await?;
+    find(room, &mut world, (&target, &own.namespace), reader).await?;
     if claim.metadata.deletion_timestamp.is_some()
         && let Place::Made(made) = &target.place
     {
-        world.others = others(room, claim, &made.name, reader).await?;
+        others(room, &mut world, (&own, &made.name), reader).await?;
     }
     world.record = record(room, &world, &target, reader).await?;
     let Found::Ready(server) = world.found.clone() else { return Ok(world) };
@@ -85,7 +85,7 @@ pub(super) async fn observe<A: Admin>(
         Err(error) => return Err(error.into()),
     };
     if claim.metadata.deletion_timestamp.is_none() {
-        world.gets_in = gets_in(room, &server, &seen, &world).await?;
+        world.entry = entry(room, &server, &seen, &world).await?;
     }
     world.seen = Some(seen);
     Ok(world)
@@ -135,30 +135,36 @@ fn asked(world: &World) -> Asked {
     Asked { database: Some(database.clone()), content: true, roles }
 }
 
+/// Looks how the server stands, and who made it.
 async fn find<A: Admin>(
     room: &DatabaseClaims<A>,
-    target: &Target,
-    namespace: &str,
+    world: &mut World,
+    (target, namespace): (&Target, &str),
     reader: &Reader,
-) -> Result<Found, Fault> {
+) -> Result<(), Fault> {
     let system = room.office.settings.namespace.as_str();
-    match &target.place {
-        Place::Known(known) => source::known(reader, known, system).await,
-        Place::Made(made) => makers::find(reader, made, system, &room.office.book.page().config).await,
-        Place::Source(database) => source::source(reader, database, namespace).await,
-    }
+    world.found = match &target.place {
+        Place::Known(known) => source::known(reader, known, system).await?,
+        Place::Source(database) => source::source(reader, database, namespace).await?,
+        Place::Made(made) => {
+            let Stand { maker, notes, found } = makers::find(reader, made, system, &world.config).await?;
+            (world.maker, world.notes) = (maker, notes);
+            found
+        }
+    };
+    Ok(())
 }
 
 /// Whether the login that is published gets in.
-async fn gets_in<A: Admin>(
+async fn entry<A: Admin>(
     room: &DatabaseClaims<A>,
     server: &Server,
     seen: &Seen,
     world: &World,
-) -> Result<Option<bool>, Fault> {
-    let Some(issued) = world.held.ours() else { return Ok(None) };
+) -> Result<Entry, Fault> {
+    let Some(issued) = world.held.ours() else { return Ok(Entry::Untried) };
     if side(&world.names.stem, &issued.username).is_none() || seen.database.is_none() {
-        return Ok(None);
+        return Ok(Entry::Untried);
     }
     let login = Login {
         database: world.names.database.clone(),
@@ -166,8 +172,9 @@ async fn gets_in<A: Admin>(
         password: issued.password.clone(),
     };
     match room.office.admin.prove(server, &login).await {
-        Ok(proof) => Ok(Some(proof.session_user == login.role)),
-        Err(Error::Denied { .. }) => Ok(Some(false)),
+        Ok(proof) if proof.session_user == login.role => Ok(Entry::Good),
+        Ok(_) | Err(Error::Denied { .. }) => Ok(Entry::Refused),
+        Err(Error::Privilege { .. }) => Ok(Entry::Barred),
         Err(error) => Err(error.into()),
     }
 }
@@ -175,30 +182,31 @@ async fn gets_in<A: Admin>(
 /// The other claims whose databases are on a server that was made, as far as they count when this one goes.
 async fn others<A: Admin>(
     room: &DatabaseClaims<A>,
-    claim: &DatabaseClaim,
-    server: &str,
+    world: &mut World,
+    (own, server): (&Name, &str),
     reader: &Reader,
-) -> Result<BTreeSet<String>, Fault> {
-    let own = Name::of(claim);
-    let config = room.office.book.page().config.clone();
-    let on_it = |other: &DatabaseClaim| {
-        let identity = room.identity(other);
-        let active = other.status.as_ref().and_then(|status| status.active_db.as_ref());
-        let target = match active {
-            Some(active) => target::settled(other, active, &identity, &config),
-            None => target::wanted(other, &identity, &config),
-        };
-        matches!(target, Ok(Target { place: Place::Made(made), .. }) if made.name == server)
-    };
-    // Of two that go at the same time the first by name takes the server along.
-    let counts = |other: &DatabaseClaim| {
-        other.metadata.deletion_timestamp.is_none()
-            || other.spec.delete_policy == DeletePolicy::Recycle
-            || Name::of(other) < own
-    };
+) -> Result<(), Fault> {
     let all = reader.list::<DatabaseClaim>(None).await?;
-    let all = all.iter().filter(|other| Name::of(&***other) != own && counts(other) && on_it(other));
-    Ok(all.map(|other| Name::of(&**other).to_string()).collect())
+    for other in &all {
+        let (name, identity) = (Name::of(&**other), room.identity(other));
+        let target = target::current(other, &identity, &world.config);
+        let on_it = matches!(target, Ok(Target { place: Place::Made(made), .. }) if made.name == server);
+        if name == *own || !on_it {
+            continue;
+        }
+        let keeps = other.spec.delete_policy == DeletePolicy::Recycle
+            || world.config.hold_minutes > 0 && identity == name && had(other);
+        if other.metadata.deletion_timestamp.is_none() || keeps {
+            world.others.insert(name.to_string());
+        } else if name < *own {
+            // Of those that go at the same time the first by name waits for nobody.
+            world.ahead.insert(name.to_string());
+        }
+    }
+    let recycled = world.notes.iter().filter(|(note, _)| note.starts_with(RECYCLED)).map(|(_, whose)| whose);
+    let recycled = recycled.filter(|whose| **whose != world.identity.to_string());
+    world.others.extend(recycled.map(|whose| format!("the recycled database of {whose}")));
+    Ok(())
 }
 
 /// What keeps the database that a claim of this name had before, if it is on the same server.
@@ -214,7 +222,7 @@ async fn record<A: Admin>(
     let found = reader.indexed(BY_HELD_FOR, &world.identity.to_string()).await?;
     let found = found.iter().filter(|record| {
         let there = record.metadata.namespace.as_deref() == Some(room.office.settings.namespace.as_str());
-        let on = target::wanted(record, &world.identity, &world.config);
+        let on = target::current(record, &world.identity, &world.config);
         there
             && record.metadata.deletion_timestamp.is_none()
             && !held_for(record).is_empty()

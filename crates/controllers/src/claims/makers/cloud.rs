@@ -48,19 +48,16 @@ pub(super) fn judged(
 ) -> Found {
     let conditions = claim.status.clone().unwrap_or_default().conditions;
     let ready = conditions.iter().find(|condition| condition.type_ == "Ready");
-    let server = login(secret, ["endpoint", "port"], made);
-    let server = server.map(|mut server| {
-        if server.user.is_empty() {
-            server.user.clone_from(&config.defaults.username);
-        }
-        server
-    });
+    let server = login(secret, ["endpoint", "port"], made, Some(&config.defaults.username));
     match (ready.is_some_and(|ready| ready.status == "True"), server) {
         (true, Some(server)) => Found::Ready(server.into()),
-        (true, None) => Found::Making(format!("CloudDatabaseClaim {} has not published its login yet", made.name)),
+        (true, None) => {
+            Found::Making(format!("CloudDatabaseClaim {} has not published its login yet", made.name))
+        }
         (false, _) => {
             let synced = conditions.iter().find(|condition| condition.type_ == "Synced");
-            let failed = synced.filter(|synced| synced.status == "False").and_then(|synced| synced.message.clone());
+            let failed =
+                synced.filter(|synced| synced.status == "False").and_then(|synced| synced.message.clone());
             let words = failed.or_else(|| ready.and_then(|ready| ready.message.clone()));
             let words = words.map(|words| format!(": {words}")).unwrap_or_default();
             Found::Making(format!("CloudDatabaseClaim {} is not ready yet{words}", made.name))

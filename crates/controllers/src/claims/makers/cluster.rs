@@ -4,6 +4,7 @@ use api::foreign::LocalRef;
 use api::foreign::cnpg::{Bootstrap, Cluster, ClusterSpec, Recovery, SERVER_IMAGE, Storage};
 use k8s_openapi::api::core::v1::Secret;
 use kit::Child;
+use kube::ResourceExt;
 
 use super::{Found, Order, login, meta};
 use crate::claims::target::Made;
@@ -48,8 +49,14 @@ pub(super) fn judged(cluster: &Cluster, secret: Option<&Secret>, made: &Made) ->
     if phase != HEALTHY && status.ready_instances.unwrap_or_default() == 0 {
         return Found::Making(told);
     }
-    match login(secret, ["host", "port"], made) {
-        Some(server) => Found::Ready(server.into()),
+    match login(secret, ["host", "port"], made, None) {
+        Some(mut server) => {
+            // CloudNativePG names a Service in its own namespace, and programs are in others.
+            if !server.host.contains(['.', ':']) && server.host != "localhost" {
+                server.host = format!("{}.{}.svc", server.host, cluster.namespace().unwrap_or_default());
+            }
+            Found::Ready(server.into())
+        }
         None => Found::Making(format!("Cluster {} has not published its superuser yet", made.name)),
     }
 }

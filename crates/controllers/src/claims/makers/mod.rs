@@ -53,7 +53,10 @@ pub(super) struct Order<'a> {
 /// The objects that ask for a server.
 pub(super) fn order(order: &Order<'_>) -> Result<Vec<Child>, Refusal> {
     let unsupported = |what: &str| {
-        Refusal::new(Reason::InvalidSpec, format!("restoreFrom is not supported for servers that {what} makes; take it out"))
+        Refusal::new(
+            Reason::InvalidSpec,
+            format!("restoreFrom is not supported for servers that {what} makes; take it out"),
+        )
     };
     let restores = order.made.restore_from.is_some();
     match order.config.maker {
@@ -82,40 +85,70 @@ pub(super) fn password(maker: Maker, namespace: &str, name: &str) -> Option<Addr
     }
 }
 
-/// Looks how a server stands.
+/// The object of a server.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Stand {
+    /// Who made it, or is to make it.
+    pub(super) maker: Maker,
+    /// The notes on it.
+    pub(super) notes: BTreeMap<String, String>,
+    /// How the server stands.
+    pub(super) found: Found,
+}
+
+/// Looks how a server stands. One that is there stays with its maker, whatever the configuration says since.
 pub(super) async fn find(
     reader: &Reader,
     made: &Made,
     namespace: &str,
     config: &Config,
-) -> Result<Found, Fault> {
-    match config.maker {
-        Maker::Cluster => {
-            let Some(found) = here::<Cluster>(reader, namespace, &made.name).await? else {
-                return absent::<Cluster>(reader).await;
-            };
-            let secret = reader.get::<Secret>(namespace, &cluster::secret(&made.name)).await?;
-            Ok(going(&*found).unwrap_or_else(|| cluster::judged(&found, secret.as_deref(), made)))
-        }
-        Maker::CloudDatabaseClaim => {
-            let Some(found) = here::<CloudDatabaseClaim>(reader, namespace, &made.name).await? else {
-                return absent::<CloudDatabaseClaim>(reader).await;
-            };
-            let secret = reader.get::<Secret>(namespace, &cloud::secret(&made.name)).await?;
-            Ok(going(&*found).unwrap_or_else(|| cloud::judged(&found, secret.as_deref(), made, config)))
-        }
-        Maker::RdsInstance => {
-            let Some(found) = here::<RDSInstance>(reader, namespace, &made.name).await? else {
-                return absent::<RDSInstance>(reader).await;
-            };
-            let secret = reader.get::<Secret>(namespace, &rds::secret(&made.name)).await?;
-            Ok(going(&*found).unwrap_or_else(|| rds::judged(&found, secret.as_deref(), made)))
+) -> Result<Stand, Fault> {
+    let all = [Maker::Cluster, Maker::CloudDatabaseClaim, Maker::RdsInstance];
+    for maker in [config.maker].into_iter().chain(all.into_iter().filter(|maker| *maker != config.maker)) {
+        if let Some((notes, found)) = stands(reader, maker, (made, namespace), config).await? {
+            return Ok(Stand { maker, notes, found });
         }
     }
+    let found = match config.maker {
+        Maker::Cluster => absent::<Cluster>(reader).await?,
+        Maker::CloudDatabaseClaim => absent::<CloudDatabaseClaim>(reader).await?,
+        Maker::RdsInstance => absent::<RDSInstance>(reader).await?,
+    };
+    Ok(Stand { maker: config.maker, notes: BTreeMap::new(), found })
 }
 
-async fn here<K: Object>(reader: &Reader, namespace: &str, name: &str) -> Result<Option<Arc<K>>, Fault> {
-    reader.get::<K>(namespace, name).await
+/// How the object of one maker stands, with its notes, if it is there.
+async fn stands(
+    reader: &Reader,
+    maker: Maker,
+    (made, namespace): (&Made, &str),
+    config: &Config,
+) -> Result<Option<(BTreeMap<String, String>, Found)>, Fault> {
+    let name = made.name.as_str();
+    let secret = async |name: String| reader.get::<Secret>(namespace, &name).await;
+    let found = match maker {
+        Maker::Cluster => {
+            let Some(object) = reader.get::<Cluster>(namespace, name).await? else { return Ok(None) };
+            let secret = secret(cluster::secret(name)).await?;
+            let judged = cluster::judged(&object, secret.as_deref(), made);
+            (object.annotations().clone(), going(&*object).unwrap_or(judged))
+        }
+        Maker::CloudDatabaseClaim => {
+            let Some(object) = reader.get::<CloudDatabaseClaim>(namespace, name).await? else {
+                return Ok(None);
+            };
+            let secret = secret(cloud::secret(name)).await?;
+            let judged = cloud::judged(&object, secret.as_deref(), made, config);
+            (object.annotations().clone(), going(&*object).unwrap_or(judged))
+        }
+        Maker::RdsInstance => {
+            let Some(object) = reader.get::<RDSInstance>(namespace, name).await? else { return Ok(None) };
+            let secret = secret(rds::secret(name)).await?;
+            let judged = rds::judged(&object, secret.as_deref(), made);
+            (object.annotations().clone(), going(&*object).unwrap_or(judged))
+        }
+    };
+    Ok(Some(found))
 }
 
 /// Nobody asked for it; or nobody could.
@@ -124,13 +157,16 @@ async fn absent<K: Object>(reader: &Reader) -> Result<Found, Fault> {
         return Ok(Found::Absent);
     }
     let kind = K::kind(&());
-    let message = format!("servers are made as {kind}, and that kind is not installed; install it, or set serverMaker to another");
+    let message = format!(
+        "servers are made as {kind}, and that kind is not installed; install it, or set serverMaker to another"
+    );
     Ok(Found::Wrong(Reason::KindMissing, message))
 }
 
 fn going<K: Object>(object: &K) -> Option<Found> {
     let kind = K::kind(&());
-    let told = format!("{kind} {} is being deleted; the server is made anew when it is gone", object.name_any());
+    let told =
+        format!("{kind} {} is being deleted; the server is made anew when it is gone", object.name_any());
     object.meta().deletion_timestamp.is_some().then_some(Found::Making(told))
 }
 
@@ -145,13 +181,18 @@ fn meta(order: &Order<'_>, name: String) -> ObjectMeta {
     }
 }
 
-/// The administrator's login, from a Secret with these keys.
-fn login(secret: Option<&Secret>, [host, port]: [&str; 2], made: &Made) -> Option<Server> {
+/// The administrator's login, from a Secret with these keys; one that names no user is of this one.
+fn login(
+    secret: Option<&Secret>,
+    [host, port]: [&str; 2],
+    made: &Made,
+    user: Option<&str>,
+) -> Option<Server> {
     let secret = secret?;
     Some(Server {
         host: text(secret, host)?,
         port: text(secret, port).and_then(|port| port.parse().ok()).unwrap_or(5432),
-        user: text(secret, "username")?,
+        user: text(secret, "username").or_else(|| user.map(str::to_owned))?,
         password: Sealed::new(text(secret, "password")?),
         ssl_mode: made.ssl_mode,
         ca: text(secret, "ca.crt"),

@@ -1,7 +1,7 @@
 //! Servers as our own `RDSInstance`s.
 
 use api::claims::DatabaseType;
-use api::conditions::Reason;
+use api::conditions::{READY, Reason, find};
 use api::infra::{AwsDeletionPolicy, PasswordSecretRef, ProviderRef, RDSInstance, RDSInstanceSpec};
 use api::names::ObjectName;
 use api::secret::Sealed;
@@ -77,10 +77,14 @@ pub(super) fn judged(instance: &RDSInstance, secret: Option<&Secret>, made: &Mad
     let status = instance.status.clone().unwrap_or_default();
     let word = status.status.unwrap_or_else(|| "not begun".to_owned());
     let (true, Some(endpoint)) = (status.ready, status.endpoint) else {
-        return Found::Making(format!("RDSInstance {} is {word}", made.name));
+        let why = find(&status.conditions, READY)
+            .filter(|ready| ready.status != "True" && !ready.message.is_empty());
+        let why = why.map(|ready| format!(": {}", ready.message)).unwrap_or_default();
+        return Found::Making(format!("RDSInstance {} is {word}{why}", made.name));
     };
     let Some(password) = secret.and_then(|secret| text(secret, PASSWORD)) else {
-        let message = format!("Secret {} with the administrator's password is missing", self::secret(&made.name));
+        let message =
+            format!("Secret {} with the administrator's password is missing", self::secret(&made.name));
         return Found::Wrong(Reason::CredentialsMissing, message);
     };
     let server = Server {

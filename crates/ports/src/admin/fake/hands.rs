@@ -1,6 +1,6 @@
 //! What others do to servers in memory: programs that use them, and what goes wrong.
 
-use super::super::{Error, Login, Server};
+use super::super::{Error, Login, Role, Server};
 use super::Fake;
 use super::state::{State, Table, empty, plain};
 
@@ -46,6 +46,40 @@ impl Fake {
             let base = empty(&state.administrator, None);
             state.databases.insert(database.to_owned(), base)
         });
+    }
+
+    /// Changes a role behind everybody's back.
+    pub fn alter_role(&self, server: &Server, role: &str, change: impl FnOnce(&mut Role)) {
+        self.reach(server, |state| state.roles.get_mut(role).map(|(role, _)| change(role)));
+    }
+
+    /// Gives a database to somebody else, and lets the public in or not.
+    pub fn alter_database(&self, server: &Server, database: &str, owner: &str, public: bool) {
+        self.reach(server, |state| {
+            if let Some(base) = state.databases.get_mut(database) {
+                (base.owner, base.public) = (owner.to_owned(), public);
+            }
+        });
+    }
+
+    /// Takes an extension out of a database.
+    pub fn drop_extension(&self, server: &Server, database: &str, extension: &str) {
+        self.reach(server, |state| state.databases.get_mut(database)?.extensions.remove(extension));
+    }
+
+    /// The databases of a server, but for the one that it came with.
+    pub fn databases(&self, server: &Server) -> Vec<String> {
+        let own = |state: &State| [state.maintenance.clone(), "postgres".to_owned()];
+        self.reach(server, |state| {
+            state.databases.keys().filter(|name| !own(state).contains(name)).cloned().collect()
+        })
+    }
+
+    /// The roles of a server, but for its administrator.
+    pub fn roles(&self, server: &Server) -> Vec<String> {
+        self.reach(server, |state| {
+            state.roles.keys().filter(|name| **name != state.administrator).cloned().collect()
+        })
     }
 
     /// A session of a program.

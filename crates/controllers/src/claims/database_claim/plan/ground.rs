@@ -95,7 +95,9 @@ impl<'a> Ground<'a> {
             self.seen.roles.get(*role).is_some_and(|found| !self.title.covers(found.mark.as_deref()))
         };
         if let Some(role) = roles.find(not_ours) {
-            return Some(format!("role `{role}` on {place} was not made by this claim and is left alone{hint}"));
+            return Some(format!(
+                "role `{role}` on {place} was not made by this claim and is left alone{hint}"
+            ));
         }
         let database = self.seen.database.as_ref();
         let foreign = database.filter(|found| !self.title.covers(found.mark.as_deref()) && !self.is_source());

@@ -88,8 +88,12 @@ fn extensions(ground: &Ground<'_>, there: &BTreeSet<String>) -> Part {
 fn strays(ground: &Ground<'_>, content: &Content) -> Part {
     let stem = &ground.world.names.stem;
     let logins: BTreeSet<String> = [Side::A, Side::B].map(|side| stem.login(side).to_string()).into();
-    let from: BTreeSet<String> =
-        content.strays.iter().map(|stray| stray.owner.clone()).filter(|owner| logins.contains(owner)).collect();
+    let from: BTreeSet<String> = content
+        .strays
+        .iter()
+        .map(|stray| stray.owner.clone())
+        .filter(|owner| logins.contains(owner))
+        .collect();
     let told = |stray: &ports::admin::Stray| Drift {
         severity: Some(Severity::Medium),
         ..differing(format!("{}.{}: owner", stray.schema, stray.name), ground.owner(), &stray.owner)

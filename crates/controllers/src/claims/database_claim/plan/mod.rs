@@ -4,31 +4,31 @@ mod going;
 mod ground;
 mod held;
 mod mend;
+mod publish;
 mod report;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use api::annotations::ROTATE;
 use api::claims::{DatabaseClaim, DatabaseClaimStatus};
 use api::conditions::{Reason, SYNCED, Standing};
 use api::names::RoleName;
 use api::secret::Sealed;
 use jiff::Timestamp;
 use kit::{Do, Name, Next, Plan, Refusal};
-use kube::ResourceExt;
 use ports::admin::Seen;
 
-use crate::claims::config::Config;
+use crate::claims::config::{Config, Maker};
 use crate::claims::lanes::Place as Lane;
-use crate::claims::logins::Hour;
 use crate::claims::makers::{self, Found, Order};
-use crate::claims::secret::{self, Held};
+use crate::claims::secret::Held;
 use crate::claims::step::Step;
 use crate::claims::target::{Place, Target};
 
 use ground::Ground;
+#[cfg(test)]
+pub(super) use ground::mark;
 
 /// How often a server is looked at that is not ready yet.
 const MAKING: Duration = Duration::from_secs(2);
@@ -69,6 +69,10 @@ pub struct World {
     pub(in crate::claims) moved: Option<String>,
     /// How that server stands.
     pub(in crate::claims) found: Found,
+    /// Who made it, or is to make it.
+    pub(in crate::claims) maker: Maker,
+    /// The notes on its object, if it is made.
+    pub(in crate::claims) notes: BTreeMap<String, String>,
     /// What it says of the database and the roles.
     pub(in crate::claims) seen: Option<Seen>,
     /// The name of the Secret.
@@ -76,15 +80,30 @@ pub struct World {
     /// What the Secret says.
     pub(in crate::claims) held: Held,
     /// Whether what is published gets in.
-    pub(in crate::claims) gets_in: Option<bool>,
-    /// Other claims on a server that was made.
+    pub(in crate::claims) entry: Entry,
+    /// Other claims that a server that was made stays for.
     pub(in crate::claims) others: BTreeSet<String>,
+    /// Other claims on it that go as well, and before this one.
+    pub(in crate::claims) ahead: BTreeSet<String>,
     /// What keeps the database that a claim of this name had before.
     pub(in crate::claims) record: Option<(Name, Kept)>,
     /// The place on the server, for as long as the pass lasts.
     pub(in crate::claims) place: Option<Lane>,
     /// Whether there was none.
     pub(in crate::claims) parked: bool,
+}
+
+/// How it went to log in with what is published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// Nobody tried.
+    Untried,
+    /// It gets in.
+    Good,
+    /// It is refused.
+    Refused,
+    /// The login is right, and may not enter: what is mended may be why.
+    Barred,
 }
 
 /// How things are called on the server.
@@ -120,6 +139,12 @@ impl Kept {
     pub(in crate::claims) fn stem(&self) -> Option<RoleName> {
         self.held.parse().ok()
     }
+}
+
+/// Whether a claim ever had a database with anything in it.
+pub(super) fn had(claim: &DatabaseClaim) -> bool {
+    let status = claim.status.as_ref();
+    status.is_some_and(|status| status.active_db.is_some() || status.db_created_at.is_some())
 }
 
 /// The plan for one pass over one claim.
@@ -202,7 +227,7 @@ fn provision(world: &World, target: &Target, status: DatabaseClaimStatus) -> Res
 
 /// The database, its owner and logins, and the Secret, on a server that can be spoken to.
 fn serve(ground: &Ground<'_>, status: DatabaseClaimStatus) -> Drawn {
-    let Ground { claim, world, server, seen, .. } = ground;
+    let Ground { world, server, seen, .. } = ground;
     if seen.recovery {
         let words = format!("server {} only reads: it is a standby; name the primary", server.place());
         return waits(status, Reason::Code("ServerReadOnly".into()), words, STANDBY);
@@ -220,30 +245,5 @@ fn serve(ground: &Ground<'_>, status: DatabaseClaimStatus) -> Drawn {
         );
         return waits(status, Reason::NotOurs, words, WAITING);
     }
-    let (mut steps, drift) = mend::mend(ground);
-    let info = status.connection_info.as_ref();
-    let hour = Hour {
-        now: world.now,
-        period: Duration::from_secs(60 * u64::from(world.config.passwords.rotation_minutes)),
-        held: &world.held,
-        gets_in: world.gets_in,
-        asked: claim.annotations().get(ROTATE),
-        told: info.and_then(|info| info.user_name.as_deref()),
-        fresh: &world.fresh,
-    };
-    let (turn, published) = ground.pair().turn(&hour);
-    steps.extend(turn);
-    let connection = ground.connection(&published);
-    let child = secret::child(
-        &world.secret,
-        &connection,
-        claim.spec.dsn_name.as_str(),
-        published.at,
-        published.asked.as_ref(),
-    );
-    let mut steps: Vec<Do<Step>> = steps.into_iter().map(Do::Outside).collect();
-    steps.push(Do::Apply(Box::new(child)));
-    let left = hour.left().filter(|left| !left.is_zero()).unwrap_or(hour.period);
-    let status = report::ready(ground, status, &published, drift);
-    Plan::whole(steps, status, Next::After(left.min(RESYNC)))
+    publish::publish(ground, status)
 }

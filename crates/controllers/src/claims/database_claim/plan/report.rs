@@ -44,12 +44,15 @@ pub(super) fn ready(
         active.connection_updated_at.clone_from(&issued);
         active.user_updated_at = issued;
     }
-    let message = format!("database {} on {} is served as {}", ground.database(), server.place(), published.username);
+    let message =
+        format!("database {} on {} is served as {}", ground.database(), server.place(), published.username);
     status.ready(Reason::Available, message);
     let (good, reason, words) = match (&world.moved, &world.problem) {
         (Some(moved), _) => (false, Reason::Code("MigrationNeeded".into()), moved.clone()),
         (None, Some(problem)) => {
-            let words = format!("the configuration of before is in force, because the new one cannot be read: {problem}");
+            let words = format!(
+                "the configuration of before is in force, because the new one cannot be read: {problem}"
+            );
             (false, Reason::InvalidConfiguration, words)
         }
         (None, None) => (true, Reason::Available, "the server is as the claim says".to_owned()),
