@@ -6,15 +6,16 @@ use api::names::Side;
 use k8s_openapi::api::core::v1::Secret;
 use kit::{Fault, Name, Reader, Room};
 use kube::ResourceExt;
-use ports::admin::{Admin, Asked, Error, Login, Seen, Server};
+use ports::admin::{Admin, Asked, Login, Seen, Server};
 
 use super::plan::{Kept, Names, World};
 use super::{BY_HELD_FOR, DatabaseClaims, held_for};
 use crate::claims::logins::side;
-use crate::claims::makers::{self, Found};
+use crate::claims::guests::{BY_SOURCE, Guest};
+use crate::claims::makers::Found;
 use crate::claims::password;
 use crate::claims::secret::Held;
-use crate::claims::source;
+use crate::claims::server;
 use crate::claims::target::{self, Place, Target};
 
 /// Looks at the configuration, the server, what the server says of the claim's database and roles, and the Secret.
@@ -28,10 +29,7 @@ pub(super) async fn observe<A: Admin>(
     let identity = room.identity(claim);
     let wanted = target::wanted(claim, &identity, &config);
     let active = claim.status.as_ref().and_then(|status| status.active_db.as_ref());
-    let target = match active {
-        Some(active) => target::settled(claim, active, &identity, &config),
-        None => wanted.clone(),
-    };
+    let target = server::target(claim, &identity, &config);
     let moved = match (active, &wanted, &target) {
         (Some(active), Ok(now), Ok(then)) => target::moved(&claim.spec, active, now, then),
         (Some(_), Err(refusal), Ok(_)) => Some(refusal.message.clone()),
@@ -53,6 +51,7 @@ pub(super) async fn observe<A: Admin>(
         seen: None,
         gets_in: None,
         others: BTreeSet::new(),
+        guests: Vec::new(),
         record: None,
         place: None,
         parked: false,
@@ -62,11 +61,15 @@ pub(super) async fn observe<A: Admin>(
         moved,
     };
     let Ok(target) = world.target.clone() else { return Ok(world) };
-    world.found = find(room, &target, &own.namespace, reader).await?;
+    world.found = server::find(&room.office, &target, &own.namespace, reader).await?;
     if claim.metadata.deletion_timestamp.is_some()
         && let Place::Made(made) = &target.place
     {
         world.others = others(room, claim, &made.name, reader).await?;
+    }
+    if claim.metadata.deletion_timestamp.is_some() && world.kept.is_none() {
+        let found = reader.indexed(BY_SOURCE, &world.identity.to_string()).await?;
+        world.guests = found.iter().map(|guest| Guest::of(&Name::of(&**guest), &world.names.stem)).collect();
     }
     world.record = record(room, &world, &target, reader).await?;
     let Found::Ready(server) = world.found.clone() else { return Ok(world) };
@@ -100,22 +103,9 @@ fn asked(world: &World) -> Asked {
         None => (&names.database, Some(names.stem.clone())),
     };
     let logins = stem.iter().flat_map(|stem| [Side::A, Side::B].map(|side| stem.login(side).to_string()));
-    let roles = logins.chain(stem.iter().map(|stem| stem.as_str().to_owned())).collect();
+    let roles = logins.chain(stem.iter().map(|stem| stem.as_str().to_owned()));
+    let roles = roles.chain(world.guests.iter().flat_map(Guest::roles)).collect();
     Asked { database: Some(database.clone()), content: true, roles }
-}
-
-async fn find<A: Admin>(
-    room: &DatabaseClaims<A>,
-    target: &Target,
-    namespace: &str,
-    reader: &Reader,
-) -> Result<Found, Fault> {
-    let system = room.office.settings.namespace.as_str();
-    match &target.place {
-        Place::Known(known) => source::known(reader, known, system).await,
-        Place::Made(made) => makers::find(reader, made, system, &room.office.book.page().config).await,
-        Place::Source(database) => source::source(reader, database, namespace).await,
-    }
 }
 
 /// Whether the login that is published gets in.
@@ -134,11 +124,7 @@ async fn gets_in<A: Admin>(
         role: issued.username.clone(),
         password: issued.password.clone(),
     };
-    match room.office.admin.prove(server, &login).await {
-        Ok(proof) => Ok(Some(proof.session_user == login.role)),
-        Err(Error::Denied { .. }) => Ok(Some(false)),
-        Err(error) => Err(error.into()),
-    }
+    Ok(Some(server::admits(&*room.office.admin, server, &login).await?))
 }
 
 /// The other claims whose databases are on a server that was made, as far as they count when this one goes.
@@ -152,11 +138,7 @@ async fn others<A: Admin>(
     let config = room.office.book.page().config.clone();
     let on_it = |other: &DatabaseClaim| {
         let identity = room.identity(other);
-        let active = other.status.as_ref().and_then(|status| status.active_db.as_ref());
-        let target = match active {
-            Some(active) => target::settled(other, active, &identity, &config),
-            None => target::wanted(other, &identity, &config),
-        };
+        let target = server::target(other, &identity, &config);
         matches!(target, Ok(Target { place: Place::Made(made), .. }) if made.name == server)
     };
     // Of two that go at the same time the first by name takes the server along.

@@ -10,6 +10,7 @@ use ports::admin::{Act, Title};
 use super::ground::Ground;
 use super::{Drawn, MAKING, WAITING, World, held, waits};
 use crate::claims::config::Maker;
+use crate::claims::guests::Guest;
 use crate::claims::makers::{self, Found};
 use crate::claims::step::Step;
 use crate::claims::target::{Place, Target};
@@ -50,6 +51,7 @@ pub(super) fn plan(claim: &DatabaseClaim, world: &World, status: DatabaseClaimSt
         return Plan::release(steps, status);
     }
     steps.extend(locked(&ground));
+    steps.extend(world.guests.iter().flat_map(|guest| guest.locked(server, seen)));
     let ours = seen.database.as_ref().is_none_or(|found| ground.title.owns(found.mark.as_deref()));
     if recycles || !ours && !ground.is_source() {
         return Plan::release(steps, status);
@@ -58,15 +60,28 @@ pub(super) fn plan(claim: &DatabaseClaim, world: &World, status: DatabaseClaimSt
         return leave(&ground, steps, status);
     }
     if world.config.hold_minutes > 0 && served {
+        steps.extend(shown_out(&ground));
         steps.extend(held::put_aside(&ground));
         return Plan::release(steps, status);
     }
     let title = Title::to_own(&ground.title.mark);
     let database = Act::DropDatabase { database: ground.database().to_owned(), title };
     steps.push(Do::Outside(Step::act(server, database)));
+    steps.extend(world.guests.iter().flat_map(|guest| guest.dropped(server, seen, None)));
     steps.extend(dropped(&ground, None));
     steps.extend(reclaimed(claim, world, target, false));
     Plan::release(steps, status)
+}
+
+/// Others with logins in the database lose them before it is put aside: while it lets nobody in, what they may do in it
+/// cannot be taken from them.
+fn shown_out(ground: &Ground<'_>) -> Vec<Do<Step>> {
+    let (server, seen) = (ground.server, ground.seen);
+    let gone = |guest: &Guest| guest.dropped(server, seen, Some(ground.owner()));
+    let gone: Vec<Do<Step>> = ground.world.guests.iter().flat_map(gone).collect();
+    let (database, title) = (ground.database().to_owned(), Title::to_own(&ground.title.mark));
+    let close = (!gone.is_empty()).then(|| Do::Outside(Step::act(server, Act::Close { database, title })));
+    close.into_iter().chain(gone).collect()
 }
 
 /// Nobody gets in any more.
@@ -101,7 +116,9 @@ fn dropped(ground: &Ground<'_>, heir: Option<&str>) -> Vec<Do<Step>> {
 /// A database that somebody else made stays; the users that were made in it go when they have left.
 fn leave(ground: &Ground<'_>, mut steps: Vec<Do<Step>>, status: DatabaseClaimStatus) -> Drawn {
     let roles = logins(ground);
+    let guests = &ground.world.guests;
     let sessions: u32 = roles.iter().filter_map(|role| ground.seen.roles.get(role)).map(|role| role.sessions).sum();
+    let sessions = sessions + guests.iter().map(|guest| guest.sessions(ground.seen)).sum::<u32>();
     if sessions > 0 {
         let words = format!("{sessions} sessions of {} are still open; its logins go when they have ended", ground.owner());
         let mut plan = waits(status, Reason::StillBound, words, MAKING);
@@ -109,6 +126,7 @@ fn leave(ground: &Ground<'_>, mut steps: Vec<Do<Step>>, status: DatabaseClaimSta
         return plan;
     }
     let heir = ground.seen.database.as_ref().map(|found| found.owner.as_str());
+    steps.extend(guests.iter().flat_map(|guest| guest.dropped(ground.server, ground.seen, heir)));
     steps.extend(dropped(ground, heir));
     Plan::release(steps, status)
 }

@@ -21,6 +21,7 @@ use kube::ResourceExt;
 use ports::admin::Seen;
 
 use crate::claims::config::Config;
+use crate::claims::guests::Guest;
 use crate::claims::lanes::Place as Lane;
 use crate::claims::logins::Hour;
 use crate::claims::makers::{self, Found, Order};
@@ -77,6 +78,8 @@ pub struct World {
     pub(in crate::claims) gets_in: Option<bool>,
     /// Other claims on a server that was made.
     pub(in crate::claims) others: BTreeSet<String>,
+    /// Who else has logins in the database, when the claim goes.
+    pub(in crate::claims) guests: Vec<Guest>,
     /// What keeps the database that a claim of this name had before.
     pub(in crate::claims) record: Option<(Name, Kept)>,
     /// The place on the server, for as long as the pass lasts.
