@@ -26,7 +26,6 @@ use crate::claims::guests::Guest;
 use crate::claims::lanes::Lanes;
 use crate::claims::makers::Found;
 use crate::claims::secret::{Held, Issued, text};
-use crate::claims::step::What;
 use crate::claims::{Office, Settings};
 
 const CONFIG: &str = "
@@ -526,5 +525,200 @@ async fn a_source_that_goes_takes_the_logins_of_its_guests_along() {
         assert!(stage.secret().await.is_none());
         stage.bench.delete::<DbRoleClaim>(&stage.name).await;
         assert_eq!(stage.bench.pass(&stage.room, &stage.name).await.expect("it goes"), Outcome::Gone);
+    }
+}
+
+const NOW: &str = "2026-01-01T12:00:00Z";
+
+/// A server on which the claim `team/reports` has its roles, and both of them get in.
+fn with_roles() -> Fake {
+    let fake = with_source();
+    let (of, powers) = (guest("team"), Powers::default());
+    let [a, b, holder] = of.roles();
+    let login = |role: &String| Act::EnsureLogin { role: role.clone(), owner: holder.clone(), powers, title: of.title() };
+    let password = |role: &String| Act::SetPassword { role: role.clone(), password: Sealed::new("p".into()), title: of.title() };
+    let grant = Act::Grant {
+        database: "shop".into(),
+        role: holder.clone(),
+        creators: ["shop".to_owned()].into(),
+        rights: BTreeMap::from([("public".to_owned(), RoleType::ReadOnly)]),
+        title: of.title(),
+    };
+    let owner = Act::EnsureOwner { role: holder.clone(), powers, title: of.title() };
+    [owner, login(&a), login(&b), password(&a), password(&b), grant].iter().for_each(|act| done(&fake, act));
+    fake
+}
+
+fn open(fake: &Fake) -> Sight {
+    let place = Lanes::default().enter("db.example:5432", ("test", &Name::new("a", "b")), &Bell::default());
+    Sight::Open {
+        server: Arc::new(server()),
+        seen: Box::new(looked(fake, "team")),
+        gets_in: None,
+        _place: place.expect("there is a place"),
+    }
+}
+
+/// The claim's own Secret, whose password was issued at this time.
+fn held(at: &str) -> Held {
+    let [username, _] = guest("team").logins();
+    Held::Ours(Issued { username, password: Sealed::new("p".into()), at: at.parse().ok(), asked: None })
+}
+
+fn fresh() -> Held {
+    held("2026-01-01T11:55:00Z")
+}
+
+fn wrong() -> Sight {
+    Sight::Closed(Found::Wrong(api::conditions::Reason::CredentialsMissing, "no Secret".into()))
+}
+
+/// What is planned for the claim `team/reports`, in one line. `how` holds the words `noted` and `goes`.
+fn told(rights: Value, how: &str, source: Source, sight: Sight, held: Held) -> String {
+    let noted = json!({ "connectionInfo": { "userName": "shop", "databaseName": "shop" } });
+    let mut manifest = claim("team", rights);
+    if how.contains("noted") {
+        manifest["status"] = json!({ "sourceDB": noted });
+    }
+    if how.contains("goes") {
+        manifest["metadata"]["deletionTimestamp"] = NOW.into();
+    }
+    let claim: DbRoleClaim = serde_json::from_value(manifest).expect("a claim");
+    let copied = how.contains("published").then(|| Copied {
+        name: Name::new("team", "shop"),
+        secret: Arc::default(),
+        issued: Issued { username: "shop_a".into(), ..Issued::default() },
+    });
+    let world = World {
+        now: NOW.parse().expect("a time"),
+        fresh: Sealed::new("fresh".into()),
+        period: Duration::from_secs(3600),
+        problem: None,
+        origin: Name::new("team", "shop"),
+        source,
+        site: Some(Site {
+            database: "shop".into(),
+            owner: "shop".into(),
+            guest: guest("team"),
+            noted: serde_json::from_value(noted).expect("a status"),
+        }),
+        sight,
+        secret: Name::new("team", "reports"),
+        held,
+        own: None,
+        copied,
+    };
+    let plan = match plan(&claim, &world) {
+        Ok(plan) => plan,
+        Err(refusal) => return format!("refused: {}", refusal.message),
+    };
+    let words = |step: &Do<crate::claims::step::Step>| match step {
+        Do::Apply(_) => "apply".to_owned(),
+        Do::Delete(..) => "delete".to_owned(),
+        other => other.to_string().replace("on db.example:5432, ", "").replace(guest("team").holder.as_str(), "H"),
+    };
+    let next = match plan.next {
+        Next::After(delay) => format!("{}s", delay.as_secs()),
+        Next::OnChange => "on change".to_owned(),
+        Next::Release => "release".to_owned(),
+    };
+    let ready = find(&plan.status.conditions, READY).map(|ready| ready.reason.clone());
+    plan.steps.iter().map(words).chain(ready).chain([next]).collect::<Vec<_>>().join("; ")
+}
+
+#[test]
+fn every_situation_of_a_source_that_is_served_has_its_plan() {
+    let standby = with_source();
+    standby.set_standby(&server(), true);
+    let taken = with_source();
+    taken.add_role(&server(), guest("team").holder.as_str());
+    let (none, bare, full) = (|| Held::Nothing, with_source, with_roles);
+    let make = "make role `H`; make login `H_a` for `H`; make login `H_b` for `H`";
+    let rows = [
+        (readonly(), "", open(&bare()), none(), "Provisioning; 0s".to_owned()),
+        (
+            readonly(),
+            "noted",
+            open(&bare()),
+            none(),
+            format!("{make}; set the rights of `H` in `shop`; give login `H_a` a new password; apply; Available; 600s"),
+        ),
+        (readonly(), "noted", open(&full()), fresh(), "apply; Available; 600s".into()),
+        (
+            readonly(),
+            "noted",
+            open(&full()),
+            held("2026-01-01T11:00:00Z"),
+            "give login `H_b` a new password; apply; Available; 600s".into(),
+        ),
+        (readonly(), "noted", open(&full()), held("2026-01-01T11:05:00Z"), "apply; Available; 300s".into()),
+        (
+            json!({ "public": "readonly", "new": "admin" }),
+            "noted",
+            open(&full()),
+            fresh(),
+            "make schema `new` in `shop`; set the rights of `H` in `shop`; apply; Available; 600s".into(),
+        ),
+        (
+            json!({ "pg_catalog": "admin" }),
+            "noted",
+            open(&full()),
+            fresh(),
+            "refused: schema `pg_catalog` belongs to the server; take it out of schemarolemap".into(),
+        ),
+        (json!({}), "published", open(&bare()), none(), "apply; Available; 600s".into()),
+        (
+            json!({}),
+            "noted published",
+            open(&full()),
+            none(),
+            "apply; let `H_a` log in no more; let `H_b` log in no more; drop role `H_a`; drop role `H_b`; drop role `H`; Available; 600s".into(),
+        ),
+        (json!({}), "", open(&bare()), none(), "DependencyNotReady; 60s".into()),
+        (readonly(), "noted", open(&full()), Held::Foreign, "NotOurs; 60s".into()),
+        (readonly(), "noted", open(&taken), none(), "NotOurs; 60s".into()),
+        (readonly(), "noted", open(&standby), fresh(), "ServerReadOnly; 60s".into()),
+        (readonly(), "noted", wrong(), fresh(), "DependencyNotReady; 2s".into()),
+        (readonly(), "noted", Sight::Parked, fresh(), "10s".into()),
+    ];
+    for (row, (rights, how, sight, held, want)) in rows.into_iter().enumerate() {
+        assert_eq!(told(rights, how, Source::Served, sight, held), want, "row {row}");
+    }
+}
+
+#[test]
+fn every_way_to_lose_logins_has_its_plan() {
+    let busy = with_roles();
+    let [a, _] = guest("team").logins();
+    let login = Login { database: "shop".into(), role: a, password: Sealed::new("p".into()) };
+    let _session = busy.connect(&server(), &login).expect("it gets in");
+    let (none, full) = (|| Held::Nothing, with_roles);
+    let lock = "let `H_a` log in no more; let `H_b` log in no more";
+    let all = format!("{lock}; drop role `H_a`; drop role `H_b`; drop role `H`");
+    let denied = |gone| Source::Denied { gone };
+    let rows = [
+        ("", denied(false), Sight::Unknown, none(), "ConsentMissing; 600s".to_owned()),
+        ("noted", denied(false), Sight::Unknown, fresh(), "delete; ConsentMissing; 2s".into()),
+        ("noted", denied(false), open(&full()), none(), format!("{lock}; set the rights of `H` in `shop`; ConsentMissing; 600s")),
+        ("noted", denied(true), open(&full()), none(), format!("{all}; ConsentMissing; 600s")),
+        ("noted", denied(true), open(&busy), none(), format!("{lock}; ConsentMissing; 2s")),
+        ("", Source::Gone, Sight::Unknown, none(), "DependencyNotReady; 60s".into()),
+        ("noted", Source::Gone, Sight::Unknown, fresh(), "delete; DependencyNotReady; 2s".into()),
+        ("noted", Source::Gone, open(&full()), none(), format!("{all}; DependencyNotReady; 60s")),
+        ("noted", Source::Gone, wrong(), none(), "DependencyNotReady; 60s".into()),
+        ("noted", Source::Leaving, open(&busy), none(), format!("{lock}; DependencyNotReady; 2s")),
+        ("noted", Source::Waiting("is not ready".into()), Sight::Unknown, fresh(), "DependencyNotReady; 60s".into()),
+        ("goes noted", Source::Served, Sight::Unknown, fresh(), "delete; Deleting; 2s".into()),
+        ("goes noted", Source::Served, open(&full()), none(), format!("{all}; release")),
+        ("goes noted", denied(false), open(&full()), none(), format!("{all}; release")),
+        ("goes noted", Source::Served, open(&busy), none(), format!("{lock}; StillBound; 2s")),
+        ("goes noted", Source::Served, wrong(), none(), "Deleting; 60s".into()),
+        ("goes noted", Source::Gone, wrong(), none(), "release".into()),
+        ("goes noted", Source::Served, Sight::Closed(Found::Absent), none(), "release".into()),
+        ("goes", denied(false), Sight::Unknown, none(), "release".into()),
+        ("goes noted", Source::Served, open(&full()), Held::Foreign, format!("{all}; release")),
+    ];
+    for (row, (how, source, sight, held, want)) in rows.into_iter().enumerate() {
+        assert_eq!(told(readonly(), how, source, sight, held), want, "row {row}");
     }
 }
