@@ -48,13 +48,14 @@ pub async fn a_database_with_guests_is_put_aside_taken_back_and_dropped(ground: 
     let (base, aside) = ("host".to_owned(), "host-held".to_owned());
     let rename = |from: &str, to: &str| Act::RenameRole { from: from.into(), to: to.into(), title: title() };
     let hold = Act::Hold { database: base.clone(), held: aside.clone(), title: title() };
-    done(live, &server, &[hold, rename("host", "host-held")]).await;
-    // What a guest may do in it cannot be taken from it now, so it has to be shown out before.
-    assert!(live.act(&server, &drop_role("guest", None)).await.is_err());
-    let release = Act::Release { held: aside, database: base.clone(), title: title() };
+    let release = Act::Release { held: aside.clone(), database: base, title: title() };
+    done(live, &server, &[hold.clone(), rename("host", "host-held")]).await;
     done(live, &server, &[rename("host-held", "host"), release]).await;
     execute(ground, &guest, "SELECT n FROM public.theirs").await.expect("it may what it might before");
-    let gone = Act::DropDatabase { database: base, title: title() };
+    done(live, &server, &[hold]).await;
+    // What a guest may do in it cannot be taken from it now, so it has to be shown out before.
+    assert!(live.act(&server, &drop_role("guest", None)).await.is_err());
+    let gone = Act::DropDatabase { database: aside, title: title() };
     done(live, &server, &[gone, drop_role("host_a", None), drop_role("host", None)]).await;
     done(live, &server, &[drop_role("guest_a", None), drop_role("guest", None)]).await;
     nothing_is_left(ground).await;
