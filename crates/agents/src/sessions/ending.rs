@@ -127,7 +127,9 @@ pub fn plan(namespace: &str, things: &[Thing]) -> Vec<String> {
     let line = |thing: &Thing| match thing.kind {
         Kind::App => Some(format!("delete app {}", thing.name)),
         Kind::Role => Some(format!("remove the logins of role claim {}", thing.name)),
-        Kind::Claim => Some(format!("delete database claim {} and its data, as its deletePolicy says", thing.name)),
+        Kind::Claim => {
+            Some(format!("delete database claim {} and its data, as its deletePolicy says", thing.name))
+        }
         Kind::Service => Some(format!("delete database {} with all its data", thing.name)),
         // It goes with its service, where it has one.
         Kind::Database => {

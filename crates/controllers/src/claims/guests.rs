@@ -11,7 +11,8 @@ use sha2::{Digest, Sha256};
 use super::step::Step;
 
 /// Role claims by the claim that they name as their source.
-pub(super) const BY_SOURCE: Index<DbRoleClaim> = Index { name: "role claim by its source", keys: source_keys };
+pub(super) const BY_SOURCE: Index<DbRoleClaim> =
+    Index { name: "role claim by its source", keys: source_keys };
 
 /// Longest beginning of a holder's name that people can read: with digits and the suffix of a login it stays below what
 /// PostgreSQL cuts.
@@ -68,7 +69,8 @@ impl Guest {
     /// Those of its roles that are there and carry its mark.
     fn ours<'a>(&'a self, seen: &'a Seen) -> impl Iterator<Item = String> + 'a {
         let title = self.title();
-        let ours = move |role: &String| seen.roles.get(role).is_some_and(|found| title.owns(found.mark.as_deref()));
+        let ours =
+            move |role: &String| seen.roles.get(role).is_some_and(|found| title.owns(found.mark.as_deref()));
         self.roles().into_iter().filter(ours)
     }
 

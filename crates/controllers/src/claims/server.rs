@@ -20,7 +20,11 @@ pub(super) fn target(claim: &DatabaseClaim, identity: &Name, config: &Config) ->
 }
 
 /// The server that a claim was on, from what was noted of it.
-pub(super) fn noted(noted: &DatabaseStatus, identity: &Name, config: &Config) -> Option<Result<Target, Refusal>> {
+pub(super) fn noted(
+    noted: &DatabaseStatus,
+    identity: &Name,
+    config: &Config,
+) -> Option<Result<Target, Refusal>> {
     let owner = noted.connection_info.as_ref().and_then(|info| info.user_name.clone());
     let spec = serde_json::from_value(json!({ "userName": owner })).ok()?;
     let claim = DatabaseClaim::new(&identity.name, spec);

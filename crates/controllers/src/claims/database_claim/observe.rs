@@ -10,8 +10,8 @@ use ports::admin::{Admin, Asked, Login, Seen, Server};
 
 use super::plan::{Kept, Names, World};
 use super::{BY_HELD_FOR, DatabaseClaims, held_for};
-use crate::claims::logins::side;
 use crate::claims::guests::{BY_SOURCE, Guest};
+use crate::claims::logins::side;
 use crate::claims::makers::Found;
 use crate::claims::password;
 use crate::claims::secret::Held;

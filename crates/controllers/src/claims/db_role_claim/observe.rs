@@ -1,9 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use api::claims::{
-    ConnectionInfo, DatabaseClaim, DatabaseClaimStatus, DatabaseStatus, DbRoleClaim, DbState,
-};
+use api::claims::{ConnectionInfo, DatabaseClaim, DatabaseClaimStatus, DatabaseStatus, DbRoleClaim, DbState};
 use api::conditions::{READY, find, holds};
 use k8s_openapi::api::core::v1::Secret;
 use kit::{Fault, Name, Reader, Refusal, Room};
@@ -69,8 +67,8 @@ pub(super) async fn observe<A: Admin>(
 /// How the source stands, and whether it agrees.
 fn standing(found: Option<&DatabaseClaim>, origin: &Name, namespace: &str, class: &str) -> Source {
     let goes = |found: &DatabaseClaim| found.metadata.deletion_timestamp.is_some();
-    let agrees = origin.namespace == namespace
-        || found.is_some_and(|found| allows(found.annotations(), namespace));
+    let agrees =
+        origin.namespace == namespace || found.is_some_and(|found| allows(found.annotations(), namespace));
     if !agrees {
         return Source::Denied { gone: found.is_none_or(goes) };
     }
@@ -79,7 +77,10 @@ fn standing(found: Option<&DatabaseClaim>, origin: &Name, namespace: &str, class
         return Source::Leaving;
     }
     if found.spec.class != class {
-        let words = format!("is of class {}, and this claim of class {class}; both have to be the same", found.spec.class);
+        let words = format!(
+            "is of class {}, and this claim of class {class}; both have to be the same",
+            found.spec.class
+        );
         return Source::Waiting(words);
     }
     match &found.status {

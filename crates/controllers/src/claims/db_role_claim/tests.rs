@@ -208,7 +208,8 @@ fn ready(status: &DbRoleClaimStatus) -> (&str, &str, &str) {
 #[tokio::test]
 async fn a_claim_converges_and_says_what_it_has() {
     let bench = converge(beside).await;
-    let status = bench.get::<DbRoleClaim>("team", "reports").await.and_then(|claim| claim.status).expect("a status");
+    let status =
+        bench.get::<DbRoleClaim>("team", "reports").await.and_then(|claim| claim.status).expect("a status");
     assert_eq!(ready(&status).0, "True", "{status:#?}");
     let [a, b, holder] = guest("team").roles();
     assert_eq!(status.username.as_deref(), Some(a.as_str()));
@@ -227,10 +228,12 @@ async fn a_claim_converges_and_says_what_it_has() {
 #[tokio::test]
 async fn a_copy_holds_what_the_source_holds() {
     let bench = converge(as_a_copy).await;
-    let status = bench.get::<DbRoleClaim>("other", "reports").await.and_then(|claim| claim.status).expect("a status");
+    let status =
+        bench.get::<DbRoleClaim>("other", "reports").await.and_then(|claim| claim.status).expect("a status");
     assert_eq!((ready(&status).0, status.username.as_deref()), ("True", Some("shop_a")));
     assert!(status.source_secret_resource_version.is_some() && status.schemas_status.is_none());
-    let [theirs, ours] = [("team", "shop"), ("other", "reports")].map(|(of, name)| bench.get::<Secret>(of, name));
+    let [theirs, ours] =
+        [("team", "shop"), ("other", "reports")].map(|(of, name)| bench.get::<Secret>(of, name));
     assert_eq!(theirs.await.expect("theirs").data, ours.await.expect("ours").data);
 }
 
@@ -261,7 +264,9 @@ impl Stage {
         for _ in 0..20 {
             match self.bench.pass(&self.room, &self.name).await.expect("the pass is good") {
                 Outcome::After(delay) if delay < Duration::from_secs(30) => self.bench.clock().advance(delay),
-                Outcome::After(_) | Outcome::OnChange | Outcome::Refused | Outcome::Gone => return self.status().await,
+                Outcome::After(_) | Outcome::OnChange | Outcome::Refused | Outcome::Gone => {
+                    return self.status().await;
+                }
             }
         }
         panic!("it does not settle: {:#?}", self.status().await)
@@ -331,7 +336,9 @@ async fn consent_is_given_by_the_source_and_by_nobody_else() {
             assert!(message.contains("terrace.dev/allow-from: other"), "{message}");
             assert_eq!(status.error.as_deref(), Some(message));
             let mut told = status.clone();
-            told.conditions.iter_mut().for_each(|told| told.last_transition_time.0 = jiff::Timestamp::UNIX_EPOCH);
+            told.conditions
+                .iter_mut()
+                .for_each(|told| told.last_transition_time.0 = jiff::Timestamp::UNIX_EPOCH);
             refusals.insert(serde_json::to_string(&told).expect("JSON"));
             assert_eq!(stage.seen().roles.len(), 1, "nothing was made");
         }
@@ -407,7 +414,10 @@ async fn what_others_change_is_told_and_mended() {
         title: guest("team").title(),
     };
     let rows = [
-        (grant(&holder, RoleType::Admin), format!("rights of {holder} in schema public: readonly, not admin")),
+        (
+            grant(&holder, RoleType::Admin),
+            format!("rights of {holder} in schema public: readonly, not admin"),
+        ),
         (grant(&login, RoleType::Admin), format!("rights of {login}: none, not others")),
         (
             Act::EnsureOwner {
@@ -423,13 +433,20 @@ async fn what_others_change_is_told_and_mended() {
         done(&stage.fake, &act);
         let before = stage.login().await;
         let status = stage.settle().await;
-        let told: Vec<String> =
-            status.drift.iter().map(|drift| format!("{}: {}, not {}", drift.field, drift.expected, drift.actual)).collect();
+        let told: Vec<String> = status
+            .drift
+            .iter()
+            .map(|drift| format!("{}: {}, not {}", drift.field, drift.expected, drift.actual))
+            .collect();
         assert_eq!(told.join("; "), want, "{act:?}");
         let again = stage.settle().await;
         assert!(again.drift.is_empty(), "it is mended: {:?}", again.drift);
         let login = stage.login().await;
-        assert_eq!(before.role != login.role, want.is_empty(), "only a login that does not get in is changed");
+        assert_eq!(
+            before.role != login.role,
+            want.is_empty(),
+            "only a login that does not get in is changed"
+        );
         assert!(stage.may(&login, ("public", "orders"), "SELECT"));
         assert!(!stage.may(&login, ("public", "orders"), "INSERT"));
     }
@@ -535,8 +552,17 @@ fn with_roles() -> Fake {
     let fake = with_source();
     let (of, powers) = (guest("team"), Powers::default());
     let [a, b, holder] = of.roles();
-    let login = |role: &String| Act::EnsureLogin { role: role.clone(), owner: holder.clone(), powers, title: of.title() };
-    let password = |role: &String| Act::SetPassword { role: role.clone(), password: Sealed::new("p".into()), title: of.title() };
+    let login = |role: &String| Act::EnsureLogin {
+        role: role.clone(),
+        owner: holder.clone(),
+        powers,
+        title: of.title(),
+    };
+    let password = |role: &String| Act::SetPassword {
+        role: role.clone(),
+        password: Sealed::new("p".into()),
+        title: of.title(),
+    };
     let grant = Act::Grant {
         database: "shop".into(),
         role: holder.clone(),
@@ -615,7 +641,9 @@ fn told(rights: Value, how: &str, source: Source, sight: Sight, held: Held) -> S
     let words = |step: &Do<crate::claims::step::Step>| match step {
         Do::Apply(_) => "apply".to_owned(),
         Do::Delete(..) => "delete".to_owned(),
-        other => other.to_string().replace("on db.example:5432, ", "").replace(guest("team").holder.as_str(), "H"),
+        other => {
+            other.to_string().replace("on db.example:5432, ", "").replace(guest("team").holder.as_str(), "H")
+        }
     };
     let next = match plan.next {
         Next::After(delay) => format!("{}s", delay.as_secs()),
@@ -699,7 +727,13 @@ fn every_way_to_lose_logins_has_its_plan() {
     let rows = [
         ("", denied(false), Sight::Unknown, none(), "ConsentMissing; 600s".to_owned()),
         ("noted", denied(false), Sight::Unknown, fresh(), "delete; ConsentMissing; 2s".into()),
-        ("noted", denied(false), open(&full()), none(), format!("{lock}; set the rights of `H` in `shop`; ConsentMissing; 600s")),
+        (
+            "noted",
+            denied(false),
+            open(&full()),
+            none(),
+            format!("{lock}; set the rights of `H` in `shop`; ConsentMissing; 600s"),
+        ),
         ("noted", denied(true), open(&full()), none(), format!("{all}; ConsentMissing; 600s")),
         ("noted", denied(true), open(&busy), none(), format!("{lock}; ConsentMissing; 2s")),
         ("", Source::Gone, Sight::Unknown, none(), "DependencyNotReady; 60s".into()),
@@ -707,7 +741,13 @@ fn every_way_to_lose_logins_has_its_plan() {
         ("noted", Source::Gone, open(&full()), none(), format!("{all}; DependencyNotReady; 60s")),
         ("noted", Source::Gone, wrong(), none(), "DependencyNotReady; 60s".into()),
         ("noted", Source::Leaving, open(&busy), none(), format!("{lock}; DependencyNotReady; 2s")),
-        ("noted", Source::Waiting("is not ready".into()), Sight::Unknown, fresh(), "DependencyNotReady; 60s".into()),
+        (
+            "noted",
+            Source::Waiting("is not ready".into()),
+            Sight::Unknown,
+            fresh(),
+            "DependencyNotReady; 60s".into(),
+        ),
         ("goes noted", Source::Served, Sight::Unknown, fresh(), "delete; Deleting; 2s".into()),
         ("goes noted", Source::Served, open(&full()), none(), format!("{all}; release")),
         ("goes noted", denied(false), open(&full()), none(), format!("{all}; release")),

@@ -38,7 +38,9 @@ pub(super) fn plan(claim: &DatabaseClaim, world: &World, status: DatabaseClaimSt
                 (_, Found::Wrong(_, words) | Found::Making(words)) => words.clone(),
                 _ => "the server cannot be spoken to".to_owned(),
             };
-            let words = format!("{words}; the claim goes when its database has been put aside, or at once with deletePolicy: recycle");
+            let words = format!(
+                "{words}; the claim goes when its database has been put aside, or at once with deletePolicy: recycle"
+            );
             let mut plan = waits(status, Reason::Deleting, words, WAITING);
             plan.steps = steps;
             return plan;
@@ -117,10 +119,14 @@ fn dropped(ground: &Ground<'_>, heir: Option<&str>) -> Vec<Do<Step>> {
 fn leave(ground: &Ground<'_>, mut steps: Vec<Do<Step>>, status: DatabaseClaimStatus) -> Drawn {
     let roles = logins(ground);
     let guests = &ground.world.guests;
-    let sessions: u32 = roles.iter().filter_map(|role| ground.seen.roles.get(role)).map(|role| role.sessions).sum();
+    let sessions: u32 =
+        roles.iter().filter_map(|role| ground.seen.roles.get(role)).map(|role| role.sessions).sum();
     let sessions = sessions + guests.iter().map(|guest| guest.sessions(ground.seen)).sum::<u32>();
     if sessions > 0 {
-        let words = format!("{sessions} sessions of {} are still open; its logins go when they have ended", ground.owner());
+        let words = format!(
+            "{sessions} sessions of {} are still open; its logins go when they have ended",
+            ground.owner()
+        );
         let mut plan = waits(status, Reason::StillBound, words, MAKING);
         plan.steps = steps;
         return plan;
@@ -142,6 +148,7 @@ fn reclaimed(claim: &DatabaseClaim, world: &World, target: &Target, recycles: bo
         return Vec::new();
     }
     let mut steps = vec![Do::Delete(makers::address(maker, &world.namespace, &made.name), None)];
-    steps.extend(makers::password(maker, &world.namespace, &made.name).map(|secret| Do::Delete(secret, None)));
+    steps
+        .extend(makers::password(maker, &world.namespace, &made.name).map(|secret| Do::Delete(secret, None)));
     steps
 }

@@ -35,7 +35,9 @@ pub(super) fn removed(site: &Site, server: &Arc<Server>, seen: &Seen) -> Removed
 fn suspended(site: &Site, server: &Arc<Server>, seen: &Seen) -> Removed {
     let mut steps = site.guest.locked(server, seen);
     let content = seen.database.as_ref().and_then(|found| found.content.as_ref());
-    let holds = |role: &String| content.and_then(|content| content.grants.get(role)).is_some_and(|all| !all.is_empty());
+    let holds = |role: &String| {
+        content.and_then(|content| content.grants.get(role)).is_some_and(|all| !all.is_empty())
+    };
     for role in site.guest.roles().into_iter().filter(holds) {
         let act = Act::Grant {
             database: site.database.clone(),
@@ -113,7 +115,8 @@ pub(super) fn orphaned(world: &World, status: DbRoleClaimStatus, how: &str) -> D
 pub(super) fn going(world: &World, status: DbRoleClaimStatus) -> Drawn {
     let first = secret(world);
     if !first.is_empty() {
-        let mut plan = waits(status, Reason::Deleting, "the Secret is removed, then the logins".to_owned(), SOON);
+        let mut plan =
+            waits(status, Reason::Deleting, "the Secret is removed, then the logins".to_owned(), SOON);
         plan.steps = first;
         plan.next = Next::After(SOON);
         return plan;
@@ -126,7 +129,8 @@ pub(super) fn going(world: &World, status: DbRoleClaimStatus) -> Drawn {
                 return Plan::release(steps, status);
             }
             let holder = &site.guest.holder;
-            let words = format!("{sessions} sessions of {holder} are still open; its logins go when they have ended");
+            let words =
+                format!("{sessions} sessions of {holder} are still open; its logins go when they have ended");
             let mut plan = waits(status, Reason::StillBound, words, SOON);
             plan.steps = steps;
             plan
@@ -136,6 +140,8 @@ pub(super) fn going(world: &World, status: DbRoleClaimStatus) -> Drawn {
             let words = format!("the logins cannot be removed yet: {}", closed(found));
             waits(status, Reason::Deleting, words, WAITING)
         }
-        (_, Sight::Unknown | Sight::Closed(_) | Sight::Parked | Sight::Open { .. }) => Plan::release(Vec::new(), status),
+        (_, Sight::Unknown | Sight::Closed(_) | Sight::Parked | Sight::Open { .. }) => {
+            Plan::release(Vec::new(), status)
+        }
     }
 }

@@ -66,8 +66,13 @@ fn schemas(ground: &Ground<'_>, mended: &mut Mended) {
 /// Exactly these rights for the holder, and none for the logins themselves.
 fn rights(ground: &Ground<'_>, mended: &mut Mended) {
     let none = BTreeMap::new();
-    let rights: BTreeMap<String, RoleType> =
-        ground.claim.spec.schema_role_map.iter().map(|(schema, right)| (schema.to_string(), *right)).collect();
+    let rights: BTreeMap<String, RoleType> = ground
+        .claim
+        .spec
+        .schema_role_map
+        .iter()
+        .map(|(schema, right)| (schema.to_string(), *right))
+        .collect();
     let creators = creators(ground);
     let holder = ground.site.guest.holder.to_string();
     let found = ground.content.grants.get(&holder).unwrap_or(&none);
@@ -105,7 +110,8 @@ fn rights(ground: &Ground<'_>, mended: &mut Mended) {
 
 /// Whose later tables count.
 fn creators(ground: &Ground<'_>) -> BTreeSet<String> {
-    let lord = ground.seen.database.as_ref().filter(|_| ground.site.is_found()).map(|found| found.owner.clone());
+    let lord =
+        ground.seen.database.as_ref().filter(|_| ground.site.is_found()).map(|found| found.owner.clone());
     lord.into_iter().chain([ground.site.owner.clone()]).collect()
 }
 

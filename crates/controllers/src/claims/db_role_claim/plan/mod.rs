@@ -205,9 +205,13 @@ fn serve(claim: &DbRoleClaim, world: &World, status: DbRoleClaimStatus, steady: 
         return waits(status, Reason::DependencyNotReady, words, SOON);
     };
     let title = site.guest.title();
-    let foreign = |role: &String| seen.roles.get(role).is_some_and(|found| !title.covers(found.mark.as_deref()));
+    let foreign =
+        |role: &String| seen.roles.get(role).is_some_and(|found| !title.covers(found.mark.as_deref()));
     if let Some(role) = site.guest.roles().iter().find(|role| foreign(role)) {
-        let words = format!("role `{role}` on {} was not made by this claim and is left alone; rename the claim", server.place());
+        let words = format!(
+            "role `{role}` on {} was not made by this claim and is left alone; rename the claim",
+            server.place()
+        );
         return waits(status, Reason::NotOurs, words, WAITING);
     }
     if matches!(world.held, Held::Foreign) {

@@ -80,7 +80,9 @@ fn served(
     status.ready(Reason::Available, format!("database {database} on {place} is served as {username}"));
     let (good, reason, words) = match &world.problem {
         Some(problem) => {
-            let words = format!("the configuration of before is in force, because the new one cannot be read: {problem}");
+            let words = format!(
+                "the configuration of before is in force, because the new one cannot be read: {problem}"
+            );
             (false, Reason::InvalidConfiguration, words)
         }
         None => (true, Reason::Available, "the server is as the claim says".to_owned()),
