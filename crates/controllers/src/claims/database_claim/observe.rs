@@ -62,6 +62,19 @@ pub(super) async fn observe<A: Admin>(
     };
     let Ok(target) = world.target.clone() else { return Ok(world) };
     world.found = server::find(&room.office, &target, &own.namespace, reader).await?;
+    look(room, claim, &target, reader, &mut world).await?;
+    Ok(world)
+}
+
+/// Looks at who else is on the server, and at what it says.
+async fn look<A: Admin>(
+    room: &DatabaseClaims<A>,
+    claim: &DatabaseClaim,
+    target: &Target,
+    reader: &Reader,
+    world: &mut World,
+) -> Result<(), Fault> {
+    let own = Name::of(claim);
     if claim.metadata.deletion_timestamp.is_some()
         && let Place::Made(made) = &target.place
     {
@@ -71,22 +84,22 @@ pub(super) async fn observe<A: Admin>(
         let found = reader.indexed(BY_SOURCE, &world.identity.to_string()).await?;
         world.guests = found.iter().map(|guest| Guest::of(&Name::of(&**guest), &world.names.stem)).collect();
     }
-    world.record = record(room, &world, &target, reader).await?;
-    let Found::Ready(server) = world.found.clone() else { return Ok(world) };
+    world.record = record(room, world, target, reader).await?;
+    let Found::Ready(server) = world.found.clone() else { return Ok(()) };
     world.place = room.office.lanes.enter(&server.place(), (DatabaseClaims::<A>::NAME, &own), &room.bell);
     world.parked = world.place.is_none();
     if world.parked {
-        return Ok(world);
+        return Ok(());
     }
     if let Place::Source(_) = &target.place {
         world.names.database.clone_from(&server.database);
     }
-    let seen = room.office.admin.look(&server, &asked(&world)).await?;
+    let seen = room.office.admin.look(&server, &asked(world)).await?;
     if claim.metadata.deletion_timestamp.is_none() {
-        world.gets_in = gets_in(room, &server, &seen, &world).await?;
+        world.gets_in = gets_in(room, &server, &seen, world).await?;
     }
     world.seen = Some(seen);
-    Ok(world)
+    Ok(())
 }
 
 /// What is kept for a deleted claim, if this object does that.
