@@ -20,6 +20,7 @@ pub fn all<A: Admin>(
         entered(apps::Applications::new(apps)),
         entered(apps::DataSources),
         entered(services::ManagedServices::new(services)),
-        entered(claims::DatabaseClaims::new(claims)),
+        entered(claims::DatabaseClaims::new(claims.clone())),
+        entered(claims::DbRoleClaims::new(claims)),
     ]
 }

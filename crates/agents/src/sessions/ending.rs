@@ -1,9 +1,11 @@
-//! The end of a session, in its order: applications, services, their databases, what was kept of them, the namespace.
+//! The end of a session, in its order: applications, logins and databases that were claimed, services, their databases,
+//! what was kept of them, the namespace.
 //!
 //! A namespace that is deleted with a database in it would leave the data on disk without an object that names it. So
 //! the data goes first, and the namespace when nothing of it is left.
 
 use api::apps::Application;
+use api::claims::{DatabaseClaim, DbRoleClaim};
 use api::foreign::cnpg::{Backup, Cluster};
 use api::services::ManagedService;
 use jiff::Timestamp;
@@ -22,6 +24,10 @@ use crate::Error;
 pub enum Kind {
     /// An application.
     App,
+    /// Logins in a claimed database. They go before it.
+    Role,
+    /// A claimed database, on a server of its own or of others.
+    Claim,
     /// A database, as it was asked for.
     Service,
     /// The servers behind it.
@@ -32,12 +38,15 @@ pub enum Kind {
 
 impl Kind {
     /// All of them, in the order in which they go.
-    pub const ORDER: [Self; 4] = [Self::App, Self::Service, Self::Database, Self::Backup];
+    pub const ORDER: [Self; 6] =
+        [Self::App, Self::Role, Self::Claim, Self::Service, Self::Database, Self::Backup];
 
     /// What people call it.
     pub const fn word(self) -> &'static str {
         match self {
             Self::App => "app",
+            Self::Role => "role claim",
+            Self::Claim => "database claim",
             Self::Service => "service",
             Self::Database => "database",
             Self::Backup => "backup",
@@ -47,14 +56,16 @@ impl Kind {
     /// Whether it holds data, or leads to it.
     pub const fn is_data(self) -> bool {
         match self {
-            Self::App => false,
-            Self::Service | Self::Database | Self::Backup => true,
+            Self::App | Self::Role => false,
+            Self::Claim | Self::Service | Self::Database | Self::Backup => true,
         }
     }
 
     fn resource(self) -> ApiResource {
         match self {
             Self::App => ApiResource::erase::<Application>(&()),
+            Self::Role => ApiResource::erase::<DbRoleClaim>(&()),
+            Self::Claim => ApiResource::erase::<DatabaseClaim>(&()),
             Self::Service => ApiResource::erase::<ManagedService>(&()),
             Self::Database => ApiResource::erase::<Cluster>(&()),
             Self::Backup => ApiResource::erase::<Backup>(&()),
@@ -115,6 +126,10 @@ pub async fn things(client: &Client, namespace: &str) -> Result<Vec<Thing>, Erro
 pub fn plan(namespace: &str, things: &[Thing]) -> Vec<String> {
     let line = |thing: &Thing| match thing.kind {
         Kind::App => Some(format!("delete app {}", thing.name)),
+        Kind::Role => Some(format!("remove the logins of role claim {}", thing.name)),
+        Kind::Claim => {
+            Some(format!("delete database claim {} and its data, as its deletePolicy says", thing.name))
+        }
         Kind::Service => Some(format!("delete database {} with all its data", thing.name)),
         // It goes with its service, where it has one.
         Kind::Database => {

@@ -32,7 +32,8 @@ impl Stage {
         let client = plane.client();
         let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
         for definition in api::crds().into_iter().chain(api::foreign_crds()) {
-            if ["iaf.io", "postgresql.cnpg.io"].contains(&definition.spec.group.as_str()) {
+            let ours = ["iaf.io", "postgresql.cnpg.io", "persistance.atlas.infoblox.com"];
+            if ours.contains(&definition.spec.group.as_str()) {
                 definitions.create(&PostParams::default(), &definition).await.expect("is defined");
             }
         }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use api::apps::Application;
+use api::claims::{DatabaseClaim, DbRoleClaim};
 use api::foreign::cnpg::Backup;
 use api::services::ManagedService;
 use jiff::{SignedDuration, Timestamp};
@@ -34,7 +35,7 @@ fn told(step: &Step) -> String {
 
 #[test]
 fn every_situation_has_its_next_step() {
-    use Kind::{App, Backup, Database, Service};
+    use Kind::{App, Backup, Claim, Database, Role, Service};
     let world = |marks: &str, things: &[(Kind, bool)]| World {
         ended: marks.contains("ended"),
         expired: marks.contains("expired"),
@@ -46,6 +47,9 @@ fn every_situation_has_its_next_step() {
         ("", vec![(App, false), (Service, false)], "Rest"),
         ("ended", vec![(App, false), (Service, false), (Backup, false)], "delete app"),
         ("ended", vec![(App, true), (Service, false)], "Wait"),
+        ("ended", vec![(Role, false), (Claim, false), (Service, false)], "delete role claim"),
+        ("ended", vec![(Role, true), (Claim, false)], "Wait"),
+        ("ended", vec![(Claim, false), (Service, false)], "delete database claim"),
         ("ended", vec![(Service, false), (Database, false), (Backup, false)], "delete service"),
         ("ended", vec![(Service, true), (Database, true), (Backup, false)], "Wait"),
         ("ended", vec![(Database, false), (Backup, false)], "delete database"),
@@ -57,6 +61,8 @@ fn every_situation_has_its_next_step() {
         ("overdue", vec![(App, false)], "End"),
         ("overdue", vec![(App, false), (Service, false)], "Expire"),
         ("overdue", vec![(Backup, false)], "Expire"),
+        ("overdue", vec![(Claim, false)], "Expire"),
+        ("overdue", vec![(Role, false)], "End"),
         ("overdue expired", vec![(App, false), (App, true), (Service, false)], "delete app"),
         ("overdue expired", vec![(App, true), (Service, false)], "Rest"),
         ("overdue expired", vec![(Backup, false)], "Rest"),
@@ -161,6 +167,27 @@ async fn a_session_ends_when_a_person_agrees_and_leaves_nothing() {
     assert!(stage.namespace(&id).await.is_none());
     let told = refused(stage.ask(&owner, "unregister", json!({ "session_id": id })).await);
     assert!(told.contains("there is no session"), "{told}");
+}
+
+#[tokio::test]
+async fn claimed_databases_and_logins_in_them_end_with_the_session_and_a_person_is_told() {
+    let stage = Stage::start().await;
+    let owner = stage.caller("owner", Role::Session);
+    let id = stage.session(&owner).await;
+    let spec = json!({ "spec": { "userName": "shop", "databaseName": "shop" } });
+    stage.create::<DatabaseClaim>(&id, "shop", spec).await;
+    let spec = json!({ "spec": { "sourceDatabaseClaim": { "name": "shop" } } });
+    stage.create::<DbRoleClaim>(&id, "reports", spec).await;
+    let question = asked(&stage, &owner, &id).await;
+    let want = [
+        "remove the logins of role claim reports".to_owned(),
+        "delete database claim shop and its data, as its deletePolicy says".into(),
+        format!("delete namespace iaf-{id} with everything else in it"),
+    ];
+    assert_eq!(question.plan, want);
+    let told = stage.answer(&owner, "unregister", json!({ "session_id": id }), Some(question.hash())).await;
+    assert_eq!(told.expect("it ends")["phase"], "Deleted");
+    assert!(stage.namespace(&id).await.is_none());
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
+use super::DatabaseStatus;
 use crate::{
     conditions,
     drift::Drift,
@@ -96,6 +97,10 @@ pub struct DbRoleClaimStatus {
     /// Version of that Secret when it was last read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_secret_resource_version: Option<String>,
+    /// The database that the claim's roles are in. Kept here because the source may be gone when they have to go.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "sourceDB")]
+    pub source_db: Option<DatabaseStatus>,
     /// Login in use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub username: Option<String>,

@@ -4,14 +4,17 @@
 pub mod book;
 pub mod config;
 mod database_claim;
+mod db_role_claim;
 #[cfg(test)]
 mod gated;
+mod guests;
 mod lanes;
 mod logins;
 mod makers;
 mod metrics;
 mod password;
 mod secret;
+mod server;
 mod source;
 mod step;
 mod target;
@@ -23,6 +26,7 @@ use ports::admin::Admin;
 use tokio_util::sync::CancellationToken;
 
 pub use database_claim::DatabaseClaims;
+pub use db_role_claim::DbRoleClaims;
 
 use book::Book;
 use lanes::Lanes;

@@ -104,6 +104,23 @@ pub(super) fn child(
     Child::of(&secret)
 }
 
+/// A Secret with all that another holds, and the memory of when that was issued.
+pub(super) fn copy(name: &Name, from: &Secret) -> Child {
+    let annotations = from.annotations().get(ISSUED_AT).map(|at| (ISSUED_AT.to_owned(), at.clone()));
+    let secret = Secret {
+        metadata: ObjectMeta {
+            name: Some(name.name.clone()),
+            namespace: Some(name.namespace.clone()),
+            annotations: Some(annotations.into_iter().collect()),
+            ..ObjectMeta::default()
+        },
+        type_: Some("Opaque".into()),
+        data: from.data.clone(),
+        ..Secret::default()
+    };
+    Child::of(&secret)
+}
+
 /// A time as Kubernetes writes it.
 pub(super) fn seconds(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()

@@ -138,7 +138,7 @@ fn kept(spec: &DatabaseClaimSpec) -> DatabaseStatus {
 }
 
 /// The server that a claim is on. What the claim asks for now may be another: that would be a migration.
-fn settled(
+pub(super) fn settled(
     claim: &DatabaseClaim,
     active: &DatabaseStatus,
     identity: &Name,

@@ -152,11 +152,12 @@ fn normalise(object: &mut Value) {
     }
 }
 
-/// One line per leaf, with times and observed generations left out.
+/// One line per leaf, with times, observed generations and versions of other objects left out.
 fn flatten(place: &str, value: &Value, leaf: &mut dyn FnMut(String, String)) {
     match value {
         Value::Object(fields) if !fields.is_empty() => {
-            for (field, value) in fields.iter().filter(|(field, _)| *field != "observedGeneration") {
+            let steady = |field: &str| field != "observedGeneration" && !field.ends_with("ResourceVersion");
+            for (field, value) in fields.iter().filter(|(field, _)| steady(field)) {
                 flatten(&format!("{place} {field}"), value, leaf);
             }
         }

@@ -4,6 +4,7 @@
 mod causes;
 mod contract;
 mod ground;
+mod guests;
 mod hostile;
 
 use std::future::Future;
@@ -28,6 +29,9 @@ const ROWS: &[(&str, Row)] = rows![
     hostile::a_database_that_was_cut_off_half_made_is_finished,
     hostile::an_administrator_without_all_power_is_enough,
     hostile::no_log_holds_a_password,
+    guests::a_database_with_guests_is_put_aside_taken_back_and_dropped,
+    guests::guests_are_shown_out_and_what_they_own_is_the_owner_s,
+    guests::an_owner_goes_before_its_guests_where_the_database_stays,
     causes::every_cause_has_its_own_error,
     causes::certificates_are_judged_as_the_mode_says,
     causes::a_silent_server_delays_no_other,

@@ -8,13 +8,14 @@ use kit::{Fault, Name, Reader, Room};
 use kube::ResourceExt;
 use ports::admin::{Admin, Asked, Error, Login, Seen, Server};
 
-use super::plan::{Entry, Kept, Names, World, had};
+use super::plan::{Kept, Names, World, had};
 use super::{BY_HELD_FOR, DatabaseClaims, held_for};
+use crate::claims::guests::{BY_SOURCE, Guest};
 use crate::claims::logins::side;
-use crate::claims::makers::{self, Found, Stand};
+use crate::claims::makers::Found;
 use crate::claims::password;
 use crate::claims::secret::Held;
-use crate::claims::source;
+use crate::claims::server::{self, Entry};
 use crate::claims::target::{self, Place, Target};
 
 /// Looks at the configuration, the server, what the server says of the claim's database and roles, and the Secret.
@@ -53,6 +54,7 @@ pub(super) async fn observe<A: Admin>(
         entry: Entry::Untried,
         others: BTreeSet::new(),
         ahead: BTreeSet::new(),
+        guests: Vec::new(),
         record: None,
         place: None,
         parked: false,
@@ -62,33 +64,51 @@ pub(super) async fn observe<A: Admin>(
         moved,
     };
     let Ok(target) = world.target.clone() else { return Ok(world) };
-    find(room, &mut world, (&target, &own.namespace), reader).await?;
+    let stand = server::find(&room.office, &target, &own.namespace, reader).await?;
+    (world.maker, world.notes, world.found) = (stand.maker, stand.notes, stand.found);
+    look(room, claim, &target, reader, &mut world).await?;
+    Ok(world)
+}
+
+/// Looks at who else is on the server, and at what it says.
+async fn look<A: Admin>(
+    room: &DatabaseClaims<A>,
+    claim: &DatabaseClaim,
+    target: &Target,
+    reader: &Reader,
+    world: &mut World,
+) -> Result<(), Fault> {
+    let own = Name::of(claim);
     if claim.metadata.deletion_timestamp.is_some()
         && let Place::Made(made) = &target.place
     {
-        others(room, &mut world, (&own, &made.name), reader).await?;
+        others(room, world, (&own, &made.name), reader).await?;
     }
-    world.record = record(room, &world, &target, reader).await?;
-    let Found::Ready(server) = world.found.clone() else { return Ok(world) };
+    if claim.metadata.deletion_timestamp.is_some() && world.kept.is_none() {
+        let found = reader.indexed(BY_SOURCE, &world.identity.to_string()).await?;
+        world.guests = found.iter().map(|guest| Guest::of(&Name::of(&**guest), &world.names.stem)).collect();
+    }
+    world.record = record(room, world, target, reader).await?;
+    let Found::Ready(server) = world.found.clone() else { return Ok(()) };
     world.place = room.office.lanes.enter(&server.place(), (DatabaseClaims::<A>::NAME, &own), &room.bell);
     world.parked = world.place.is_none();
     if world.parked {
-        return Ok(world);
+        return Ok(());
     }
     if let Place::Source(_) = &target.place {
         world.names.database.clone_from(&server.database);
     }
-    let seen = match room.office.admin.look(&server, &asked(&world)).await {
+    let seen = match room.office.admin.look(&server, &asked(world)).await {
         Ok(seen) => seen,
         // A server that is gone for good keeps nobody who has nothing to do there any more.
-        Err(error) if silent(&error) && leaves_all(claim) && world.kept.is_none() => return Ok(world),
+        Err(error) if silent(&error) && leaves_all(claim) && world.kept.is_none() => return Ok(()),
         Err(error) => return Err(error.into()),
     };
     if claim.metadata.deletion_timestamp.is_none() {
-        world.entry = entry(room, &server, &seen, &world).await?;
+        world.entry = entry(room, &server, &seen, world).await?;
     }
     world.seen = Some(seen);
-    Ok(world)
+    Ok(())
 }
 
 /// Whether a claim goes and leaves nothing to be done: nothing was made for it yet, or all of it stays.
@@ -131,28 +151,9 @@ fn asked(world: &World) -> Asked {
         None => (&names.database, Some(names.stem.clone())),
     };
     let logins = stem.iter().flat_map(|stem| [Side::A, Side::B].map(|side| stem.login(side).to_string()));
-    let roles = logins.chain(stem.iter().map(|stem| stem.as_str().to_owned())).collect();
+    let roles = logins.chain(stem.iter().map(|stem| stem.as_str().to_owned()));
+    let roles = roles.chain(world.guests.iter().flat_map(Guest::roles)).collect();
     Asked { database: Some(database.clone()), content: true, roles }
-}
-
-/// Looks how the server stands, and who made it.
-async fn find<A: Admin>(
-    room: &DatabaseClaims<A>,
-    world: &mut World,
-    (target, namespace): (&Target, &str),
-    reader: &Reader,
-) -> Result<(), Fault> {
-    let system = room.office.settings.namespace.as_str();
-    world.found = match &target.place {
-        Place::Known(known) => source::known(reader, known, system).await?,
-        Place::Source(database) => source::source(reader, database, namespace).await?,
-        Place::Made(made) => {
-            let Stand { maker, notes, found } = makers::find(reader, made, system, &world.config).await?;
-            (world.maker, world.notes) = (maker, notes);
-            found
-        }
-    };
-    Ok(())
 }
 
 /// Whether the login that is published gets in.
@@ -171,12 +172,7 @@ async fn entry<A: Admin>(
         role: issued.username.clone(),
         password: issued.password.clone(),
     };
-    match room.office.admin.prove(server, &login).await {
-        Ok(proof) if proof.session_user == login.role => Ok(Entry::Good),
-        Ok(_) | Err(Error::Denied { .. }) => Ok(Entry::Refused),
-        Err(Error::Privilege { .. }) => Ok(Entry::Barred),
-        Err(error) => Err(error.into()),
-    }
+    Ok(server::entry(&*room.office.admin, server, &login).await?)
 }
 
 /// The other claims whose databases are on a server that was made, as far as they count when this one goes.

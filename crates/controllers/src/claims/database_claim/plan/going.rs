@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use super::ground::Ground;
 use super::{Drawn, MAKING, WAITING, World, had, held, waits};
 use crate::claims::config::Maker;
+use crate::claims::guests::Guest;
 use crate::claims::makers::{self, Found};
 use crate::claims::step::Step;
 use crate::claims::target::{Place, Target};
@@ -66,6 +67,7 @@ fn part(ground: &Ground<'_>, mut steps: Vec<Do<Step>>, status: DatabaseClaimStat
         steps.extend(held::put_back(ground, kept));
         return Plan::release(steps, status);
     }
+    steps.extend(world.guests.iter().flat_map(|guest| guest.locked(server, seen)));
     let ours = seen.database.as_ref().is_none_or(|found| ground.title.owns(found.mark.as_deref()));
     if claim.spec.delete_policy == DeletePolicy::Recycle {
         let stays = had(claim) || ours && seen.database.is_some();
@@ -80,12 +82,14 @@ fn part(ground: &Ground<'_>, mut steps: Vec<Do<Step>>, status: DatabaseClaimStat
     }
     steps.extend(noted(world, target, None));
     if world.config.hold_minutes > 0 && (had(claim) || seen.database.is_some()) {
+        steps.extend(shown_out(ground));
         steps.extend(held::put_aside(ground));
         return Plan::release(steps, status);
     }
     let title = Title::to_own(&ground.title.mark);
     let database = Act::DropDatabase { database: ground.database().to_owned(), title };
     steps.push(Do::Outside(Step::act(server, database)));
+    steps.extend(world.guests.iter().flat_map(|guest| guest.dropped(server, seen, None)));
     steps.extend(dropped(ground, None));
     part_with_server(claim, world, target, (steps, status))
 }
@@ -101,6 +105,17 @@ fn noted(world: &World, target: &Target, stays: Option<String>) -> Vec<Do<Step>>
     }
     let patch = json!({ "metadata": { "annotations": { note: stays } } });
     vec![Do::Patch(makers::address(world.maker, &world.namespace, &made.name), patch)]
+}
+
+/// Others with logins in the database lose them before it is put aside: while it lets nobody in, what they may do in it
+/// cannot be taken from them.
+fn shown_out(ground: &Ground<'_>) -> Vec<Do<Step>> {
+    let (server, seen) = (ground.server, ground.seen);
+    let gone = |guest: &Guest| guest.dropped(server, seen, Some(ground.owner()));
+    let gone: Vec<Do<Step>> = ground.world.guests.iter().flat_map(gone).collect();
+    let (database, title) = (ground.database().to_owned(), Title::to_own(&ground.title.mark));
+    let close = (!gone.is_empty()).then(|| Do::Outside(Step::act(server, Act::Close { database, title })));
+    close.into_iter().chain(gone).collect()
 }
 
 /// Nobody gets in any more.
@@ -135,8 +150,10 @@ fn dropped(ground: &Ground<'_>, heir: Option<&str>) -> Vec<Do<Step>> {
 /// A database that somebody else made stays; the users that were made in it go when they have left.
 fn leave(ground: &Ground<'_>, mut steps: Vec<Do<Step>>, status: DatabaseClaimStatus) -> Drawn {
     let roles = logins(ground);
+    let guests = &ground.world.guests;
     let sessions: u32 =
         roles.iter().filter_map(|role| ground.seen.roles.get(role)).map(|role| role.sessions).sum();
+    let sessions = sessions + guests.iter().map(|guest| guest.sessions(ground.seen)).sum::<u32>();
     if sessions > 0 {
         let words = format!(
             "{sessions} sessions of {} are still open; its logins go when they have ended",
@@ -147,6 +164,7 @@ fn leave(ground: &Ground<'_>, mut steps: Vec<Do<Step>>, status: DatabaseClaimSta
         return plan;
     }
     let heir = ground.seen.database.as_ref().map(|found| found.owner.as_str());
+    steps.extend(guests.iter().flat_map(|guest| guest.dropped(ground.server, ground.seen, heir)));
     steps.extend(dropped(ground, heir));
     Plan::release(steps, status)
 }

@@ -20,9 +20,11 @@ use kit::{Do, Name, Next, Plan, Refusal};
 use ports::admin::Seen;
 
 use crate::claims::config::{Config, Maker};
+use crate::claims::guests::Guest;
 use crate::claims::lanes::Place as Lane;
 use crate::claims::makers::{self, Found, Order};
 use crate::claims::secret::Held;
+use crate::claims::server::Entry;
 use crate::claims::step::Step;
 use crate::claims::target::{Place, Target};
 
@@ -85,25 +87,14 @@ pub struct World {
     pub(in crate::claims) others: BTreeSet<String>,
     /// Other claims on it that go as well, and before this one.
     pub(in crate::claims) ahead: BTreeSet<String>,
+    /// Who else has logins in the database, when the claim goes.
+    pub(in crate::claims) guests: Vec<Guest>,
     /// What keeps the database that a claim of this name had before.
     pub(in crate::claims) record: Option<(Name, Kept)>,
     /// The place on the server, for as long as the pass lasts.
     pub(in crate::claims) place: Option<Lane>,
     /// Whether there was none.
     pub(in crate::claims) parked: bool,
-}
-
-/// How it went to log in with what is published.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry {
-    /// Nobody tried.
-    Untried,
-    /// It gets in.
-    Good,
-    /// It is refused.
-    Refused,
-    /// The login is right, and may not enter: what is mended may be why.
-    Barred,
 }
 
 /// How things are called on the server.

@@ -10,9 +10,10 @@ use kit::{Do, Next, Plan};
 use kube::ResourceExt;
 
 use super::ground::Ground;
-use super::{Drawn, Entry, RESYNC, mend, report};
+use super::{Drawn, RESYNC, mend, report};
 use crate::claims::logins::{Hour, Why};
 use crate::claims::secret;
+use crate::claims::server::Entry;
 use crate::claims::step::Step;
 
 /// Mends what differs, gives a new password if its time has come, and publishes what gets in.
