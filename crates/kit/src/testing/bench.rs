@@ -147,7 +147,7 @@ impl Bench {
     }
 
     /// Runs one pass; `None` if it was killed half-way.
-    pub(super) async fn attempt<R: Room>(&self, room: &R, name: &Name) -> Option<Result<Outcome, Fault>> {
+    pub async fn attempt<R: Room>(&self, room: &R, name: &Name) -> Option<Result<Outcome, Fault>> {
         let Some(object) = self.get::<R::Kind>(&name.namespace, &name.name).await else {
             return Some(Ok(Outcome::Gone));
         };
