@@ -94,6 +94,8 @@ struct Said {
 
 async fn carry(mut near: TcpStream, server: u16, book: &Mutex<Book>) -> io::Result<()> {
     let mut far = TcpStream::connect(("127.0.0.1", server)).await?;
+    near.set_nodelay(true)?;
+    far.set_nodelay(true)?;
     let (mut from_near, mut from_far) = (Vec::new(), Vec::new());
     let mut begun = false;
     loop {

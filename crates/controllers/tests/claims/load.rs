@@ -144,11 +144,15 @@ pub async fn a_thousand_rotations_fail_no_query(ground: &Ground) {
     let begun = Instant::now();
     let mut user = word(&stage.secret(&claim).await.expect("a Secret"), "username");
     for round in 1..=ROTATIONS {
+        let t0 = Instant::now();
         let next = rotated(&stage, &claim).await;
+        let t1 = t0.elapsed();
         assert_ne!(next, user, "rotation {round}");
         user = next;
         arrived(pool.watch(), &user).await;
+        let t2 = t0.elapsed();
         arrived(hot.watch(), &user).await;
+        if std::env::var("T").is_ok() { eprintln!("{round} {t1:?} {t2:?} {:?}", t0.elapsed()); }
         if round % TABLE_EVERY == 0 {
             let table = format!("CREATE TABLE made_in_{round} (n int); INSERT INTO made_in_{round} VALUES ({round})");
             stage.as_program(&claim).await.batch_execute(&table).await.expect("it may");

@@ -61,7 +61,9 @@ impl<'a, A: Admin> Stage<'a, A> {
 
     /// One pass over a claim. Whatever came of it, every Secret that is there then gets in.
     pub async fn pass(&self, name: &Name) -> Option<Result<Outcome, Fault>> {
+        let t0 = Instant::now();
         let ended = self.bench.attempt(&self.room, name).await;
+        if std::env::var("T").is_ok() { eprintln!("pass {:?}", t0.elapsed()); }
         self.every_secret_gets_in(&format!("after a pass over {name} that came to {ended:?}")).await;
         ended
     }
@@ -145,9 +147,12 @@ impl<'a, A: Admin> Stage<'a, A> {
     }
 
     async fn every_secret_gets_in(&self, when: &str) {
+        let t0 = Instant::now();
         for secret in self.published().await {
+            if std::env::var("T").is_ok() { eprintln!("published {:?}", t0.elapsed()); }
             let got_in = through(self.ground.port, &word(&secret, "dsn.txt")).await;
             let name = secret.name_any();
+            if std::env::var("T").is_ok() { eprintln!("got in {:?}", t0.elapsed()); }
             assert!(got_in.is_ok(), "{}: {name} does not get in {when}: {:?}", self.doing, got_in.err());
         }
     }
@@ -233,7 +238,9 @@ pub fn login(secret: &Secret) -> Login {
 /// Logs in with a DSN or URI as it is written, but for the port and the encryption.
 pub async fn through(port: u16, dsn: &str) -> Result<Client, tokio_postgres::Error> {
     // The driver does not know the modes that check certificates, and there is none to check on this way.
-    let plain = dsn.replace("sslmode='verify-full'", "").replace("sslmode='require'", "");
+    let plain = ["require", "verify-ca", "verify-full"]
+        .iter()
+        .fold(dsn.to_owned(), |dsn, mode| dsn.replace(&format!("sslmode='{mode}'"), ""));
     let parsed: tokio_postgres::Config = plain.parse()?;
     let mut config = tokio_postgres::Config::new();
     config.host("127.0.0.1").port(port);
