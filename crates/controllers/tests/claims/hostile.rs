@@ -60,7 +60,8 @@ pub async fn names_that_would_be_statements_are_names(ground: &Ground) {
         }
         let program = stage.as_program(&claim).await;
         program.batch_execute("CREATE TABLE own (n int)").await.expect("it may");
-        let owner: String = asked(&program, "SELECT tableowner::text FROM pg_tables WHERE tablename = 'own'").await;
+        let owner: String =
+            asked(&program, "SELECT tableowner::text FROM pg_tables WHERE tablename = 'own'").await;
         assert_eq!(owner, *user);
         claims.push(claim);
     }

@@ -45,9 +45,11 @@ pub async fn a_name_that_is_taken_is_left_alone(ground: &Ground) {
     program.batch_execute("CREATE TABLE own (n int); INSERT INTO own VALUES (1)").await.expect("it may");
     let before = stage.made().await;
     // The same database, the same roles, and the same claim's name, each of another namespace.
-    for (database, user, told) in
-        [("wanted", "second", "database `wanted`"), ("other", "first", "role `first_a`"), ("wanted", "first", "`first_a`")]
-    {
+    for (database, user, told) in [
+        ("wanted", "second", "database `wanted`"),
+        ("other", "first", "role `first_a`"),
+        ("wanted", "first", "`first_a`"),
+    ] {
         let mut second = manifest("first", database, user);
         second["metadata"]["namespace"] = json!("elsewhere");
         stage.bench.create(second).await;

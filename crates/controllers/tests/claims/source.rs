@@ -10,7 +10,8 @@ pub async fn a_database_made_by_hand_is_used_and_left(ground: &Ground) {
     execute(ground, &by_hand, "CREATE ROLE legacy_owner").await.expect("it may");
     execute(ground, &by_hand, "CREATE DATABASE legacy OWNER legacy_owner").await.expect("it may");
     let inside = client(ground.port, &chief("legacy")).await.expect("the administrator gets in");
-    let tables = "CREATE TABLE old (n serial PRIMARY KEY, word text); INSERT INTO old (word) VALUES ('before');
+    let tables =
+        "CREATE TABLE old (n serial PRIMARY KEY, word text); INSERT INTO old (word) VALUES ('before');
         ALTER TABLE old OWNER TO legacy_owner; CREATE SCHEMA more AUTHORIZATION legacy_owner;
         CREATE TABLE more.things (n int); ALTER TABLE more.things OWNER TO legacy_owner";
     inside.batch_execute(tables).await.expect("it may");

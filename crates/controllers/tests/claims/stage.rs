@@ -61,9 +61,7 @@ impl<'a, A: Admin> Stage<'a, A> {
 
     /// One pass over a claim. Whatever came of it, every Secret that is there then gets in.
     pub async fn pass(&self, name: &Name) -> Option<Result<Outcome, Fault>> {
-        let t0 = Instant::now();
         let ended = self.bench.attempt(&self.room, name).await;
-        if std::env::var("T").is_ok() { eprintln!("pass {:?}", t0.elapsed()); }
         self.every_secret_gets_in(&format!("after a pass over {name} that came to {ended:?}")).await;
         ended
     }
@@ -89,7 +87,11 @@ impl<'a, A: Admin> Stage<'a, A> {
             if calm {
                 return;
             }
-            assert!(begun.elapsed() < DEADLINE, "{}: the claims do not settle; the last was {story}", self.doing);
+            assert!(
+                begun.elapsed() < DEADLINE,
+                "{}: the claims do not settle; the last was {story}",
+                self.doing
+            );
         }
     }
 
@@ -147,12 +149,9 @@ impl<'a, A: Admin> Stage<'a, A> {
     }
 
     async fn every_secret_gets_in(&self, when: &str) {
-        let t0 = Instant::now();
         for secret in self.published().await {
-            if std::env::var("T").is_ok() { eprintln!("published {:?}", t0.elapsed()); }
             let got_in = through(self.ground.port, &word(&secret, "dsn.txt")).await;
             let name = secret.name_any();
-            if std::env::var("T").is_ok() { eprintln!("got in {:?}", t0.elapsed()); }
             assert!(got_in.is_ok(), "{}: {name} does not get in {when}: {:?}", self.doing, got_in.err());
         }
     }
@@ -245,14 +244,16 @@ pub async fn through(port: u16, dsn: &str) -> Result<Client, tokio_postgres::Err
     let mut config = tokio_postgres::Config::new();
     config.host("127.0.0.1").port(port);
     config.user(parsed.get_user().unwrap_or_default()).dbname(parsed.get_dbname().unwrap_or_default());
-    let (client, connection) = config.password(parsed.get_password().unwrap_or_default()).connect(NoTls).await?;
+    let (client, connection) =
+        config.password(parsed.get_password().unwrap_or_default()).connect(NoTls).await?;
     tokio::spawn(connection);
     Ok(client)
 }
 
 /// Databases and roles by name.
 async fn inventory(chief: &Client) -> BTreeSet<String> {
-    let sql = "SELECT 'database ' || datname FROM pg_database UNION ALL SELECT 'role ' || rolname FROM pg_roles";
+    let sql =
+        "SELECT 'database ' || datname FROM pg_database UNION ALL SELECT 'role ' || rolname FROM pg_roles";
     let rows = chief.query(sql, &[]).await.expect("the administrator may");
     rows.iter().map(|row| row.get(0)).collect()
 }

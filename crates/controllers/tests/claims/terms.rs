@@ -14,11 +14,8 @@ use crate::stage::{PERIOD, Stage, asked, assert_ready, manifest, plain, word};
 pub async fn an_administrator_without_all_power_serves_a_whole_life(ground: &Ground) {
     let sql = "CREATE ROLE deputy LOGIN CREATEROLE CREATEDB PASSWORD 'deputy'";
     execute(ground, &chief("postgres"), sql).await.expect("it may");
-    let deputy = Server {
-        user: "deputy".into(),
-        password: "deputy".to_owned().into(),
-        ..plain(ground, ground.port)
-    };
+    let deputy =
+        Server { user: "deputy".into(), password: "deputy".to_owned().into(), ..plain(ground, ground.port) };
     for hold in [0, crate::cuts::HOLD] {
         let mut stage = Stage::new(ground, &deputy, hold).await;
         let claim = stage.claim(manifest("modest", "modest", "modest")).await;
@@ -26,7 +23,10 @@ pub async fn an_administrator_without_all_power_serves_a_whole_life(ground: &Gro
         let program = stage.as_program(&claim).await;
         let owner: String = asked(&program, "SELECT current_user::text").await;
         assert_eq!(owner, "modest");
-        program.batch_execute("CREATE TABLE kept (n int); INSERT INTO kept VALUES (42)").await.expect("it may");
+        program
+            .batch_execute("CREATE TABLE kept (n int); INSERT INTO kept VALUES (42)")
+            .await
+            .expect("it may");
         stage.bench.clock().advance(PERIOD);
         stage.settle().await;
         let program = stage.as_program(&claim).await;
@@ -89,7 +89,8 @@ pub async fn psql(ground: &Ground, dsn: &str, sql: &str, root: Option<&Path>) ->
         command.env("PGSSLROOTCERT", root);
     }
     let answer = command.kill_on_drop(true).output().await.expect("psql runs");
-    let (said, complaint) = (String::from_utf8_lossy(&answer.stdout), String::from_utf8_lossy(&answer.stderr));
+    let (said, complaint) =
+        (String::from_utf8_lossy(&answer.stdout), String::from_utf8_lossy(&answer.stderr));
     assert!(answer.status.success(), "{dsn}: {complaint}");
     said.trim_end_matches('\n').to_owned()
 }

@@ -25,7 +25,8 @@ impl<'a> Controller<'a> {
         let drop = format!("DROP ROLE IF EXISTS {OWNER}, {}, {}; CREATE ROLE {OWNER}", USERS[0], USERS[1]);
         admin.batch_execute(&drop).await.expect("a role");
         for user in USERS {
-            let sql = format!("CREATE ROLE {user} LOGIN IN ROLE {OWNER}; ALTER ROLE {user} SET role = '{OWNER}'");
+            let sql =
+                format!("CREATE ROLE {user} LOGIN IN ROLE {OWNER}; ALTER ROLE {user} SET role = '{OWNER}'");
             admin.batch_execute(&sql).await.expect("a role");
         }
         let mut controller = Self { server, admin, mount: Mount::empty(), round: 0 };
