@@ -139,14 +139,12 @@ impl Turn {
     }
 
     /// Notes a new connection, or refuses one that was on its way when the login changed; sqlx then makes another.
-    fn enter(&self, user: &str, backend: String, drain: Drain) -> Result<(), ::sqlx::Error> {
+    fn enter(&self, user: &str, backend: Option<String>) -> Result<(), ::sqlx::Error> {
         let now = self.now.lock();
         if now.gone.as_deref() == Some(user) {
             return Err(::sqlx::Error::Protocol("the login changed while it was used; once more".to_owned()));
         }
-        if drain != Drain::Graceful {
-            self.backends.lock().push((now.generation, backend));
-        }
+        self.backends.lock().extend(backend.map(|backend| (now.generation, backend)));
         Ok(())
     }
 }
@@ -165,14 +163,25 @@ fn hooked(options: PgPoolOptions, turn: &Arc<Turn>, drain: Drain) -> PgPoolOptio
         .after_connect(move |line, _| {
             let made = made.clone();
             Box::pin(async move {
-                let sql = format!(
-                    "SELECT session_user::text, {BACKEND} FROM pg_stat_activity WHERE pid = pg_backend_pid()"
-                );
-                let asked = ::sqlx::query_as(::sqlx::AssertSqlSafe(sql)).fetch_one(line).await?;
-                let (user, backend): (String, String) = asked;
-                made.enter(&user, backend, drain)
+                let user: String =
+                    ::sqlx::query_scalar("SELECT session_user::text").fetch_one(&mut *line).await?;
+                let backend = match drain {
+                    Drain::Graceful => None,
+                    Drain::ForceKill { .. } => Some(own_backend(line).await?),
+                };
+                made.enter(&user, backend)
             })
         })
+}
+
+/// The backend of a connection. A login that stands for another role from the start (`ALTER ROLE … SET role`) sees its own
+/// sessions only as itself.
+async fn own_backend(line: &mut PgConnection) -> Result<String, ::sqlx::Error> {
+    ::sqlx::raw_sql("SET ROLE NONE").execute(&mut *line).await?;
+    let sql = format!("SELECT {BACKEND} FROM pg_stat_activity WHERE pid = pg_backend_pid()");
+    let backend = ::sqlx::query_scalar(::sqlx::AssertSqlSafe(sql)).fetch_one(&mut *line).await?;
+    ::sqlx::raw_sql("RESET ROLE").execute(line).await?;
+    Ok(backend)
 }
 
 /// What a change of login does to a sqlx pool.
@@ -244,8 +253,12 @@ async fn cut(witness: &mut PgConnection, turn: &Turn, before: Generation) {
         old.into_iter().map(|(_, backend)| backend).collect()
     };
     let sql = format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {BACKEND} = ANY($1)");
-    let ended = ::sqlx::query(::sqlx::AssertSqlSafe(sql)).bind(old).execute(witness).await;
-    if let Err(error) = ended {
+    let ended = async {
+        // Only as itself may it end what is its own.
+        ::sqlx::raw_sql("SET ROLE NONE").execute(&mut *witness).await?;
+        ::sqlx::query(::sqlx::AssertSqlSafe(sql)).bind(old).execute(witness).await
+    };
+    if let Err(error) = ended.await {
         tracing::warn!(why = story(&error), "connections of an old login could not be cut");
     }
 }

@@ -203,6 +203,7 @@ pub async fn encryption_that_is_asked_for_is_never_left_out(server: &Server) {
     let tls = hotload::tls::trusting(roots).expect("a connector");
     let pool = Pool::builder(source()).settings(hasty()).tls(tls).open().await.expect("a pool");
     let client = pool.get().await.expect("a connection");
+    client.batch_execute("SET ROLE NONE").await.expect("it is itself");
     let sql = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
     assert!(client.query_one(sql, &[]).await.expect("an answer").get::<_, bool>(0));
 }

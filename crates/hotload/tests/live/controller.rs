@@ -7,6 +7,7 @@ use tokio_postgres::Client;
 use crate::server::{Mount, Server};
 use crate::soon;
 
+const OWNER: &str = "app";
 pub const USERS: [&str; 2] = ["app_a", "app_b"];
 
 /// Two users that take turns: the idle one gets a new password, and then the Secret names it.
@@ -20,11 +21,13 @@ pub struct Controller<'a> {
 impl<'a> Controller<'a> {
     pub async fn new(server: &'a Server) -> Self {
         let admin = server.admin().await;
+        // As a claim makes them: both stand for one owner from their login on.
+        let drop = format!("DROP ROLE IF EXISTS {OWNER}, {}, {}; CREATE ROLE {OWNER}", USERS[0], USERS[1]);
+        admin.batch_execute(&drop).await.expect("a role");
         for user in USERS {
-            admin
-                .batch_execute(&format!("DROP ROLE IF EXISTS {user}; CREATE ROLE {user} LOGIN"))
-                .await
-                .expect("a role");
+            let sql =
+                format!("CREATE ROLE {user} LOGIN IN ROLE {OWNER}; ALTER ROLE {user} SET role = '{OWNER}'");
+            admin.batch_execute(&sql).await.expect("a role");
         }
         let mut controller = Self { server, admin, mount: Mount::empty(), round: 0 };
         controller.rotate().await;

@@ -11,7 +11,7 @@ use api::connection::SslMode;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, Uid, User, chown};
 use ports::admin::{Live, LiveSettings, Login, Server};
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use tempfile::TempDir;
 use tokio_postgres::NoTls;
 
@@ -27,7 +27,7 @@ pub const PASSWORD: &str = "chief's-\\pass'word";
 /// A server and the authority that signed its certificate.
 pub struct Ground {
     dir: TempDir,
-    bin: PathBuf,
+    pub bin: PathBuf,
     pub port: u16,
     pub ca: String,
     pub live: Live,
@@ -159,7 +159,7 @@ fn started(bin: &Path, data: &Path, port: u16, logs: &Path) -> Child {
         .arg("-D")
         .arg(data)
         .args(["-p", &port.to_string(), "-k", "", "-c", "listen_addresses=localhost", "-c", "fsync=off"])
-        .args(["-c", "ssl=on", "-c", "shared_buffers=16MB", "-c", "max_connections=25"])
+        .args(["-c", "ssl=on", "-c", "shared_buffers=16MB", "-c", "max_connections=60"])
         .args(["-c", "log_statement=all", "-c", "superuser_reserved_connections=1"])
         .stdout(Stdio::null())
         .stderr(log)
@@ -172,7 +172,9 @@ fn certify(data: &Path) -> String {
     let (ca, key) = authority();
     let issuer = Issuer::from_ca_cert_pem(&ca, &key).expect("an authority");
     let own = KeyPair::generate().expect("a key");
-    let params = CertificateParams::new(["localhost".to_owned()]).expect("a name");
+    let mut params = CertificateParams::new(["localhost".to_owned()]).expect("a name");
+    // A name of its own: libpq takes a certificate with its authority's name for one that nobody signed.
+    params.distinguished_name.push(DnType::CommonName, "localhost");
     let certificate = params.signed_by(&own, &issuer).expect("it is signed");
     for (name, text) in [("server.crt", certificate.pem()), ("server.key", own.serialize_pem())] {
         let path = data.join(name);

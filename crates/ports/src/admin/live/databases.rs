@@ -3,10 +3,15 @@
 use std::collections::BTreeSet;
 
 use sha2::{Digest as _, Sha256};
+use tokio_postgres::types::Type;
 
-use super::super::{Error, Title, identifier, literal};
+use super::super::{Error, Seen, Title, identifier, literal};
 use super::lines::Lease;
 use super::roles::joined;
+
+/// Roles with sessions in a database that the administrator is no member of.
+const STRANGERS: &str = "SELECT coalesce(jsonb_agg(DISTINCT usename), '[]')::text
+  FROM pg_stat_activity WHERE datname = $1 AND NOT pg_has_role(usesysid, 'MEMBER')";
 
 impl Lease {
     /// A database with an owner. `CREATE DATABASE` stands in no transaction, so it is made under another name, and gets
@@ -67,9 +72,11 @@ impl Lease {
 
     /// Ends the sessions of a database.
     pub(super) async fn close(&self, database: &str, title: &Title) -> Result<(), Error> {
-        match self.seen(Some(database), &[]).await?.database {
+        let seen = self.seen(Some(database), &[]).await?;
+        match &seen.database {
             None => Ok(()),
             Some(found) if title.covers(found.mark.as_deref()) => {
+                self.join_sessions(&seen, database).await?;
                 let administrator = "usename IS DISTINCT FROM current_user AND ";
                 self.run(&[ended(database, administrator)]).await
             }
@@ -80,7 +87,8 @@ impl Lease {
     /// Puts a database aside.
     pub(super) async fn hold(&self, (database, held): (&str, &str), title: &Title) -> Result<(), Error> {
         self.unreserved(database)?;
-        let Some(found) = self.seen(Some(database), &[]).await?.database else { return Ok(()) };
+        let seen = self.seen(Some(database), &[]).await?;
+        let Some(found) = &seen.database else { return Ok(()) };
         if !title.owns(found.mark.as_deref()) {
             return Err(self.not_ours("database", database));
         }
@@ -89,8 +97,19 @@ impl Lease {
             // Committed first, so that nobody comes back between the end of the sessions and the new name.
             self.run(&[format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false")]).await?;
         }
+        self.join_sessions(&seen, database).await?;
         self.run(&[ended(database, "")]).await?;
         self.run(&[format!("ALTER DATABASE {name} RENAME TO {held}")]).await
+    }
+
+    /// An administrator that is no superuser can end sessions only of roles that it is a member of.
+    pub(super) async fn join_sessions(&self, seen: &Seen, database: &str) -> Result<(), Error> {
+        if seen.superuser {
+            return Ok(());
+        }
+        let strangers: Vec<String> = self.parsed(&self.text(STRANGERS, &[(&database, Type::TEXT)]).await?)?;
+        let joined: Result<Vec<_>, Error> = strangers.iter().map(|role| joined(seen, role)).collect();
+        self.run(&joined?.into_iter().flatten().collect::<Vec<_>>()).await
     }
 
     /// Takes a database back.

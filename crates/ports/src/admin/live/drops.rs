@@ -29,6 +29,7 @@ impl Lease {
                 return Err(self.not_ours("database", database));
             }
             let quoted = identifier(name)?;
+            self.join_sessions(&seen, name).await?;
             // Neither can stand in a transaction, and two statements in one message would be one.
             if seen.version >= FORCE {
                 self.run(&[format!("DROP DATABASE {quoted} WITH (FORCE)")]).await?;
