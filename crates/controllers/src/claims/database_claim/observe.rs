@@ -78,23 +78,33 @@ pub(super) async fn observe<A: Admin>(
     if let Place::Source(_) = &target.place {
         world.names.database.clone_from(&server.database);
     }
-    let seen = match room.office.admin.look(&server, &asked(&world)).await {
+    look(room, claim, &mut world, &server).await?;
+    Ok(world)
+}
+
+/// Asks the server for the claim's database and roles, and whether what is published gets in.
+async fn look<A: Admin>(
+    room: &DatabaseClaims<A>,
+    claim: &DatabaseClaim,
+    world: &mut World,
+    server: &Server,
+) -> Result<(), Fault> {
+    let seen = match room.office.admin.look(server, &asked(world)).await {
         Ok(seen) => seen,
         // A server that is gone for good keeps nobody who has nothing to do there any more.
-        Err(error) if silent(&error) && leaves_all(claim) && world.kept.is_none() => return Ok(world),
+        Err(error) if silent(&error) && leaves_all(claim) && world.kept.is_none() => return Ok(()),
         Err(error) => return Err(error.into()),
     };
     if claim.metadata.deletion_timestamp.is_none() {
-        world.entry = entry(room, &server, &seen, &world).await?;
+        world.entry = entry(room, server, &seen, world).await?;
     }
     world.seen = Some(seen);
-    Ok(world)
+    Ok(())
 }
 
 /// Whether a claim goes and leaves nothing to be done: nothing was made for it yet, or all of it stays.
 fn leaves_all(claim: &DatabaseClaim) -> bool {
-    let served = claim.status.as_ref().is_some_and(|status| status.active_db.is_some());
-    let stays = claim.spec.delete_policy == DeletePolicy::Recycle || !served;
+    let stays = claim.spec.delete_policy == DeletePolicy::Recycle || !had(claim);
     claim.metadata.deletion_timestamp.is_some() && stays
 }
 
