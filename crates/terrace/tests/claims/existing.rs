@@ -94,3 +94,40 @@ fn a_platform_does_not_begin_with_a_configuration_that_is_wrong() {
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("claims.yaml:2: `port` is `0`; write a port between 1 and 65535"), "{said}");
 }
+
+#[test]
+fn a_database_that_is_there_gets_users_and_a_move_is_refused() {
+    let server = Server::new();
+    server.ask("create database old");
+    let configuration =
+        Configuration::new(&format!("{}{}", server.fragment("athena"), server.fragment("zeus")));
+    let mut platform = configuration.platform();
+    introduce(&platform, "athena");
+    introduce(&platform, "zeus");
+    let uri = format!("--from-literal=uri_dsn.txt={}", server.uri("old"));
+    platform.kubectl(&["create", "secret", "generic", "old-admin", &uri]);
+    let source = json!({ "type": "database", "database": { "secretRef": { "name": "old-admin" } } });
+    apply(&platform, "reports", &json!({ "useExistingSource": true, "sourceDataFrom": source }));
+    apply(&platform, "orders", &json!({ "instanceLabel": "athena" }));
+    let claim = ready(&platform, "reports");
+    assert_eq!(claim["status"]["activeDB"]["DbState"], "using-existing-db", "{claim}");
+    let who = "select session_user || ' ' || current_user || ' ' || current_database()";
+    assert_eq!(login(&platform, "reports").one(who), "reports_a reports old");
+    platform.kubectl(&["delete", "dbc", "reports", "--timeout=60s"]);
+    let left = "select datname from pg_database where datname = 'old' union select rolname from pg_roles where rolname like 'reports%'";
+    assert_eq!(server.ask(left), ["old"], "the database stays, and its users go");
+    // To move is refused, and the claim is served where it is.
+    ready(&platform, "orders");
+    let label = |label: &str| {
+        let patch = json!({ "spec": { "instanceLabel": label } }).to_string();
+        platform.kubectl(&["patch", "dbc", "orders", "--type=merge", "-p", &patch]);
+    };
+    label("zeus");
+    let claim =
+        until(&platform, "orders", "to refuse", |claim| condition(claim, "Synced")[1] == "MigrationNeeded");
+    assert_eq!(condition(&claim, "Ready")[0], "True", "{claim}");
+    assert!(db(&platform, &["rotate", "orders"]).contains("orders_a -> orders_b"));
+    label("athena");
+    until(&platform, "orders", "to be as it should", |claim| condition(claim, "Synced")[0] == "True");
+    platform.stop("-TERM");
+}

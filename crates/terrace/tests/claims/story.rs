@@ -118,6 +118,8 @@ fn at_terminal(platform: &Platform, arguments: &[&str]) -> String {
 /// Every command that the documentation names.
 fn commands(platform: &Platform) {
     let password = key(platform, "orders", "password");
+    let uri = platform.kubectl(&["get", "secret", "orders", "-o", r"jsonpath={.data.uri_dsn\.txt}"]);
+    assert_eq!(uri, platform.object("secret", "orders")["data"]["uri_dsn.txt"].as_str().expect("it has one"));
     let listed = db(platform, &["list"]);
     let row = listed.lines().find(|line| line.starts_with("orders ")).expect("it is listed");
     for word in ["claim", "orders", "orders_a", "True"] {

@@ -113,8 +113,7 @@ async fn look<A: Admin>(
 
 /// Whether a claim goes and leaves nothing to be done: nothing was made for it yet, or all of it stays.
 fn leaves_all(claim: &DatabaseClaim) -> bool {
-    let served = claim.status.as_ref().is_some_and(|status| status.active_db.is_some());
-    let stays = claim.spec.delete_policy == DeletePolicy::Recycle || !served;
+    let stays = claim.spec.delete_policy == DeletePolicy::Recycle || !had(claim);
     claim.metadata.deletion_timestamp.is_some() && stays
 }
 
