@@ -9,7 +9,7 @@ use kube::ResourceExt;
 use ports::admin::{Admin, Asked, Error, Login, Seen, Server};
 
 use super::plan::{Kept, Names, World, had};
-use super::{BY_HELD_FOR, DatabaseClaims, held_for};
+use super::{BY_HELD_FOR, DatabaseClaims};
 use crate::claims::guests::{BY_SOURCE, Guest};
 use crate::claims::logins::side;
 use crate::claims::makers::Found;
@@ -56,6 +56,7 @@ pub(super) async fn observe<A: Admin>(
         ahead: BTreeSet::new(),
         guests: Vec::new(),
         record: None,
+        empty: Vec::new(),
         place: None,
         parked: false,
         identity,
@@ -88,7 +89,6 @@ async fn look<A: Admin>(
         let found = reader.indexed(BY_SOURCE, &world.identity.to_string()).await?;
         world.guests = found.iter().map(|guest| Guest::of(&Name::of(&**guest), &world.names.stem)).collect();
     }
-    world.record = record(room, world, target, reader).await?;
     let Found::Ready(server) = world.found.clone() else { return Ok(()) };
     world.place = room.office.lanes.enter(&server.place(), (DatabaseClaims::<A>::NAME, &own), &room.bell);
     world.parked = world.place.is_none();
@@ -104,6 +104,7 @@ async fn look<A: Admin>(
         Err(error) if silent(&error) && leaves_all(claim) && world.kept.is_none() => return Ok(()),
         Err(error) => return Err(error.into()),
     };
+    records(room, world, (target, &server), reader).await?;
     if claim.metadata.deletion_timestamp.is_none() {
         world.entry = entry(room, &server, &seen, world).await?;
     }
@@ -204,30 +205,37 @@ async fn others<A: Admin>(
     Ok(())
 }
 
-/// What keeps the database that a claim of this name had before, if it is on the same server.
-async fn record<A: Admin>(
+/// What keeps the database that a claim of this name had before, if it is on the same server; and what keeps nothing any
+/// more, because a pass was cut off after it had taken the database back.
+async fn records<A: Admin>(
     room: &DatabaseClaims<A>,
-    world: &World,
-    target: &Target,
+    world: &mut World,
+    (target, server): (&Target, &Server),
     reader: &Reader,
-) -> Result<Option<(Name, Kept)>, Fault> {
+) -> Result<(), Fault> {
     if world.kept.is_some() {
-        return Ok(None);
+        return Ok(());
     }
-    let found = reader.indexed(BY_HELD_FOR, &world.identity.to_string()).await?;
-    let found = found.iter().filter(|record| {
+    let mut found = reader.indexed(BY_HELD_FOR, &world.identity.to_string()).await?;
+    found.retain(|record| {
         let there = record.metadata.namespace.as_deref() == Some(room.office.settings.namespace.as_str());
         let on = target::current(record, &world.identity, &world.config);
         there
             && record.metadata.deletion_timestamp.is_none()
-            && !held_for(record).is_empty()
             && on.is_ok_and(|on| target::same(&on.place, &target.place))
     });
     // The newest, if the claim came and went more than once.
-    let newest = found.max_by_key(|record| record.metadata.creation_timestamp.as_ref().map(|time| time.0));
-    let read = |record: &std::sync::Arc<DatabaseClaim>| {
+    found.sort_by_key(|record| {
+        std::cmp::Reverse(record.metadata.creation_timestamp.as_ref().map(|time| time.0))
+    });
+    for record in &found {
         let own = Name::of(&**record);
-        kept(record, &own, &world.identity).map(|kept| (own, kept))
-    };
-    Ok(newest.and_then(read))
+        let Some(kept) = kept(record, &own, &world.identity) else { continue };
+        let asked = Asked { database: Some(kept.held.clone()), ..Asked::default() };
+        match room.office.admin.look(server, &asked).await?.database {
+            None => world.empty.push(own),
+            Some(_) => world.record = world.record.take().or(Some((own, kept))),
+        }
+    }
+    Ok(())
 }

@@ -91,6 +91,8 @@ pub struct World {
     pub(in crate::claims) guests: Vec<Guest>,
     /// What keeps the database that a claim of this name had before.
     pub(in crate::claims) record: Option<(Name, Kept)>,
+    /// What kept it, and keeps nothing any more.
+    pub(in crate::claims) empty: Vec<Name>,
     /// The place on the server, for as long as the pass lasts.
     pub(in crate::claims) place: Option<Lane>,
     /// Whether there was none.

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use api::annotations::ROTATE;
-use api::claims::{ConnectionInfo, DatabaseClaimStatus};
+use api::claims::{ConnectionInfo, DatabaseClaim, DatabaseClaimStatus};
 use api::connection::Connection;
 use api::drift::{Drift, Severity};
-use kit::{Do, Next, Plan};
+use kit::{Address, Do, Next, Plan};
 use kube::ResourceExt;
 
 use super::ground::Ground;
@@ -49,6 +49,8 @@ pub(super) fn publish(ground: &Ground<'_>, status: DatabaseClaimStatus) -> Drawn
     );
     let mut steps: Vec<Do<Step>> = steps.into_iter().map(Do::Outside).collect();
     steps.push(Do::Apply(Box::new(child)));
+    let empty = world.empty.iter().map(|name| Address::new::<DatabaseClaim>(&name.namespace, &name.name));
+    steps.extend(empty.map(|record| Do::Delete(record, None)));
     let left = hour.left().filter(|left| !left.is_zero()).unwrap_or(hour.period);
     let status = report::ready(ground, status, &published, drift);
     Plan::whole(steps, status, Next::After(left.min(RESYNC)))

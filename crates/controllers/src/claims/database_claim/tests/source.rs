@@ -3,6 +3,7 @@
 use api::annotations::ALLOW_FROM;
 use api::claims::DatabaseClaim;
 use api::conditions::READY;
+use k8s_openapi::api::core::v1::Secret;
 use kit::Name;
 use ports::admin::{Act, Admin, Asked, Powers};
 use serde_json::{Value, json};
@@ -200,14 +201,17 @@ async fn the_secret_of_a_source_is_used_where_its_owner_agreed() {
             "True Available",
         ),
     ];
-    for (row, source, secret, want) in rows {
-        let stage = Stage::new(STATIC).await;
-        legacy(&stage).await;
+    let stage = Stage::new(STATIC).await;
+    legacy(&stage).await;
+    for (number, (row, source, secret, want)) in rows.into_iter().enumerate() {
+        for namespace in ["default", "vault"] {
+            stage.bench.delete::<Secret>(&Name::new(namespace, "legacy")).await;
+        }
         if let Some(secret) = secret {
             stage.bench.create(secret).await;
         }
-        let name = stage.make("shop", with(existing(source.clone()))).await;
-        stage.settle(&name).await;
+        let name = stage.make(&format!("shop{number}"), with(existing(source.clone()))).await;
+        stage.pass(&name).await.expect("a pass");
         assert_eq!(stage.told(&name, READY).await, want, "{row}: {}", stage.words(&name, READY).await);
         assert!(!stage.words(&name, READY).await.contains("t0p"), "{row}");
     }
@@ -235,7 +239,7 @@ async fn the_secret_has_the_name_and_the_keys_that_were_asked_for() {
     stage.settle(&name).await;
     let other = Name::new("default", "other");
     assert!(stage.gets_in(HOST, &stage.login(&other).await).await);
-    assert!(stage.bench.get::<k8s_openapi::api::core::v1::Secret>("default", "credentials").await.is_none());
+    assert!(stage.bench.get::<Secret>("default", "credentials").await.is_none());
 }
 
 #[tokio::test]

@@ -4,9 +4,10 @@ use api::claims::DatabaseClaim;
 use api::conditions::READY;
 use kit::Name;
 use kit::testing::Trouble;
+use ports::admin::{Act, Admin};
 use serde_json::{Value, json};
 
-use super::{DYNAMIC, STATIC, SYSTEM, Stage, server, value, with};
+use super::{DYNAMIC, STATIC, SYSTEM, Stage, server, title, value, with};
 
 const ORDERS: (&str, &str) = ("public", "orders");
 
@@ -29,13 +30,9 @@ async fn has_its_table(stage: &Stage, name: &Name, host: &str) {
     assert_eq!(stage.told(name, READY).await, "True Available", "{}", stage.words(name, READY).await);
     let login = stage.login(name).await;
     stage.fake.use_table(&server(host), &login, ORDERS, "DELETE").expect("its table is its own");
-    for record in stage.names::<DatabaseClaim>().await {
-        // It was told to go, and goes when its pass comes.
-        stage.settle(&Name::new(SYSTEM, record)).await;
-    }
+    no_records(stage, name).await;
     let held: Vec<String> = [stage.fake.databases(&server(host)), stage.fake.roles(&server(host))].concat();
     assert!(held.iter().all(|name| !name.starts_with("terrace-held")), "{held:?}");
-    assert_eq!(stage.names::<DatabaseClaim>().await, Vec::<String>::new(), "nothing is kept any more");
     assert_eq!(stage.status(name).await.drift, Vec::new());
 }
 
@@ -74,10 +71,23 @@ async fn a_claim_that_comes_and_goes_often_keeps_its_data() {
     let (name, host) = deleted(&stage, spec.clone()).await;
     for _ in 0..3 {
         stage.served("shop", with(spec.clone())).await;
+        has_its_table(&stage, &name, &host).await;
         stage.gone(&name).await;
     }
     stage.served("shop", with(spec)).await;
     has_its_table(&stage, &name, &host).await;
+}
+
+#[tokio::test]
+async fn a_database_that_is_dropped_by_hand_while_it_is_kept_is_made_anew() {
+    let stage = Stage::new(&keeping(STATIC)).await;
+    let (name, host) = deleted(&stage, json!({ "instanceLabel": "athena" })).await;
+    let held = stage.fake.databases(&server(&host)).remove(0);
+    let dropped = Act::DropDatabase { database: held, title: title(&name) };
+    stage.fake.act(&server(&host), &dropped).await.expect("it goes");
+    stage.served("shop", with(json!({ "instanceLabel": "athena" }))).await;
+    no_records(&stage, &name).await;
+    assert_eq!(stage.fake.databases(&server(&host)), ["shop"]);
 }
 
 #[tokio::test]
@@ -119,7 +129,7 @@ async fn whatever_breaks_on_the_way_back_the_data_come_back() {
             let login = stage.login(&name).await;
             let used = stage.fake.use_table(&server(&host), &login, ORDERS, "DELETE");
             assert_eq!(used, Ok(()), "call {nth} {trouble:?}");
-            drop_empty_records(&stage).await;
+            no_records(&stage, &name).await;
             stage.gone(&name).await;
         }
     }
@@ -137,7 +147,7 @@ async fn whatever_breaks_on_the_way_out_the_data_come_back() {
     for nth in 1..=calls {
         for trouble in Trouble::ALL {
             returned(&stage, &name).await;
-            drop_empty_records(&stage).await;
+            no_records(&stage, &name).await;
             stage.bench.delete::<DatabaseClaim>(&name).await;
             stage.bench.gate().arm(nth, trouble);
             for _ in 0..3 {
@@ -172,14 +182,16 @@ async fn a_claim_that_is_deleted_on_its_way_back_loses_nothing() {
         let login = stage.login(&name).await;
         let used = stage.fake.use_table(&server(&host), &login, ORDERS, "DELETE");
         assert_eq!(used, Ok(()), "cut off at call {nth}");
-        drop_empty_records(&stage).await;
+        no_records(&stage, &name).await;
         stage.gone(&name).await;
     }
 }
 
-/// Records that a pass which was cut off left behind keep nothing: they go, and nothing with them.
-async fn drop_empty_records(stage: &Stage) {
+/// Records that a pass which was cut off left behind keep nothing: they go by themselves, and nothing with them.
+async fn no_records(stage: &Stage, name: &Name) {
+    stage.pass(name).await.expect("a pass");
     for record in stage.names::<DatabaseClaim>().await {
-        stage.gone(&Name::new(SYSTEM, record)).await;
+        stage.settle(&Name::new(SYSTEM, record)).await;
     }
+    assert_eq!(stage.names::<DatabaseClaim>().await, Vec::<String>::new());
 }
