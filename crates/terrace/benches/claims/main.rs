@@ -90,7 +90,8 @@ async fn measure() -> Outcome<()> {
 /// The administrator's password, where the platform looks for it.
 async fn password(client: &Client, server: &Server) -> Outcome<()> {
     let secrets: Api<Secret> = Api::namespaced(client.clone(), "terrace-system");
-    let secret = json!({ "metadata": { "name": "bench-master" }, "stringData": { "password": server.password() } });
+    let secret =
+        json!({ "metadata": { "name": "bench-master" }, "stringData": { "password": server.password() } });
     secrets.create(&PostParams::default(), &serde_json::from_value(secret)?).await?;
     Ok(())
 }
@@ -122,9 +123,9 @@ async fn created(platform: &Platform, client: &Client, server: &Server, count: u
         .await?;
     until("all claims to be ready", async || {
         let all = claims.list(&ListParams::default()).await?;
-        let ready = all.iter().filter(|claim| {
-            claim.status.as_ref().is_some_and(|status| holds(&status.conditions, READY))
-        });
+        let ready = all
+            .iter()
+            .filter(|claim| claim.status.as_ref().is_some_and(|status| holds(&status.conditions, READY)));
         Ok((ready.count() == count).then_some(()))
     })
     .await?;
@@ -152,14 +153,18 @@ async fn left_alone(platform: &Platform, server: &Server, count: usize) -> Outco
         &format!("{:.0}", (later - statements) as f64 / minutes),
     )?;
     let busy = (after.cpu - before.cpu).as_secs_f64() / rest as f64 * 100.0;
-    row(&format!("{count} claims left alone, processor time of the platform"), &format!("{busy:.1} % of a core"))
+    row(
+        &format!("{count} claims left alone, processor time of the platform"),
+        &format!("{busy:.1} % of a core"),
+    )
 }
 
 /// Asks for a rotation of every claim at once, while some programs use their databases.
 async fn rotated(client: &Client, server: &Server, count: usize) -> Outcome<()> {
     let claims: Api<DatabaseClaim> = Api::default_namespaced(client.clone());
     let logins = |all: &[DatabaseClaim]| -> BTreeMap<String, Option<String>> {
-        let login = |claim: &DatabaseClaim| claim.status.as_ref()?.connection_info.as_ref()?.user_name.clone();
+        let login =
+            |claim: &DatabaseClaim| claim.status.as_ref()?.connection_info.as_ref()?.user_name.clone();
         all.iter().map(|claim| (claim.metadata.name.clone().unwrap_or_default(), login(claim))).collect()
     };
     let before = logins(&claims.list(&ListParams::default()).await?.items);
@@ -196,7 +201,10 @@ async fn rotated(client: &Client, server: &Server, count: usize) -> Outcome<()> 
         times.extend(program.await??);
     }
     let asked = times.len();
-    row(&format!("queries of {PROGRAMS} programs meanwhile, failed ones"), &format!("{asked}, {}", failed.load(Ordering::Relaxed)))?;
+    row(
+        &format!("queries of {PROGRAMS} programs meanwhile, failed ones"),
+        &format!("{asked}, {}", failed.load(Ordering::Relaxed)),
+    )?;
     row("such a query, p50", &ms(at(&mut times, 0.5)))?;
     row("such a query, p99", &ms(at(&mut times, 0.99)))
 }

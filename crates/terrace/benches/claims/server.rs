@@ -56,7 +56,12 @@ impl Server {
             .arg("-D")
             .arg(&data)
             .args(["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="])
-            .args(["-c", "shared_preload_libraries=pg_stat_statements", "-c", "pg_stat_statements.track_utility=on"])
+            .args([
+                "-c",
+                "shared_preload_libraries=pg_stat_statements",
+                "-c",
+                "pg_stat_statements.track_utility=on",
+            ])
             .args(["-c", &format!("port={port}")])
             .stderr(Stdio::null())
             .stdout(Stdio::null())

@@ -588,7 +588,13 @@ fn open(fake: &Fake) -> Sight {
 /// The claim's own Secret, whose password was issued at this time.
 fn held(at: &str) -> Held {
     let [username, _] = guest("team").logins();
-    Held::Ours(Issued { username, password: Sealed::new("p".into()), at: at.parse().ok(), asked: None, ..Issued::default() })
+    Held::Ours(Issued {
+        username,
+        password: Sealed::new("p".into()),
+        at: at.parse().ok(),
+        asked: None,
+        ..Issued::default()
+    })
 }
 
 fn fresh() -> Held {
