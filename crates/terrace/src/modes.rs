@@ -108,12 +108,10 @@ impl Machine {
             .context("cannot write down how applications are reached")?;
         let databases = Arc::new(open_databases(&plan, words(SHIM)).await?);
         let claims = open_claims(&plan, &stop);
-        let rooms = controllers::all(config.clone(), services_config(&databases), claims.clone());
-        let planner = preview::Planner::new(client.clone(), rooms);
+        let rooms = || controllers::all(config.clone(), services_config(&databases), claims.clone());
+        let planner = preview::Planner::new(client.clone(), rooms());
         let agents = open_agents(plane, &plan, &databases, planner, &stop).await?;
-        let house = House::new(client, stop.clone());
-        let rooms = controllers::all(config, services_config(&databases), claims);
-        let house = rooms.into_iter().fold(house, House::any);
+        let house = rooms().into_iter().fold(House::new(client, stop.clone()), House::any);
         let authority = Arc::new(authority::Live::open(&plan.dir.join("pki"), jiff::Timestamp::now())?);
         let homes = Arc::new(homes::Live::new(plan.shared.join("pods"), plan.dir.join("logs")));
         let gateway = open_doors(&house, plan.http, plan.https, &stop);
