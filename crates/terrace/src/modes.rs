@@ -143,8 +143,7 @@ impl Machine {
             .room(local::cloud_database::CloudDatabases::new(services_config(&databases)))
             .room(local::pg_cluster::Clusters::new(databases.clone(), authority, kept()))
             .room(local::pg_backup::Backups::new(databases.clone()));
-        let rooms = tokio::spawn(house.run());
-        Ok(Self { processes, databases, builds, rooms, stop })
+        Ok(Self { processes, databases, builds, rooms: tokio::spawn(house.run()), stop })
     }
 
     /// Ends every program and everything it started. What they were is found again at the next start.

@@ -167,12 +167,13 @@ impl From<Error> for Fault {
             Error::Unreachable { .. }
             | Error::TooManyConnections { .. }
             | Error::ReadOnly { .. }
+            // Rights are given on the server, which tells nobody: only who asks again learns of it.
+            | Error::Privilege { .. }
             | Error::Timeout { .. }
             | Error::Busy { .. }
             | Error::Missing { .. }
             | Error::Statement { .. } => Retry::Backoff,
             Error::Denied { .. }
-            | Error::Privilege { .. }
             | Error::TlsRefused { .. }
             | Error::Certificate { .. }
             | Error::NotOurs { .. }

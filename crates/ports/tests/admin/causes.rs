@@ -52,7 +52,7 @@ pub async fn every_cause_has_its_own_error(ground: &Ground) {
     let found = story(ground.live.act(&of("reader"), &make).await);
     assert!(matches!(found, (Error::ReadOnly { .. }, Retry::Backoff)), "{found:?}");
     let found = story(ground.live.act(&of("weak"), &make).await);
-    assert!(matches!(found, (Error::Privilege { .. }, Retry::Slowly)), "{found:?}");
+    assert!(matches!(found, (Error::Privilege { .. }, Retry::Backoff)), "{found:?}");
     let absent = Server { database: "absent".into(), ..server.clone() };
     let found = story(ground.live.look(&absent, &nothing).await);
     assert!(matches!(found, (Error::Missing { what: "database", .. }, Retry::Backoff)), "{found:?}");

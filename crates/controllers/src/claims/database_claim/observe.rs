@@ -62,29 +62,69 @@ pub(super) async fn observe<A: Admin>(
         target,
         moved,
     };
-    let Ok(target) = world.target.clone() else { return Ok(world) };
-    find(room, &mut world, (&target, &own.namespace), reader).await?;
-    if claim.metadata.deletion_timestamp.is_some()
-        && let Place::Made(made) = &target.place
-    {
-        others(room, &mut world, (&own, &made.name), reader).await?;
+    look(room, claim, &mut world, reader).await?;
+    Ok(world)
+}
+
+/// Looks at the server, as far as it can be spoken to.
+async fn look<A: Admin>(
+    room: &DatabaseClaims<A>,
+    claim: &DatabaseClaim,
+    world: &mut World,
+    reader: &Reader,
+) -> Result<(), Fault> {
+    let (own, goes) = (Name::of(claim), claim.metadata.deletion_timestamp.is_some());
+    let Ok(target) = world.target.clone() else { return Ok(()) };
+    find(room, world, (&target, &own.namespace), reader).await?;
+    if let (true, Place::Made(made)) = (goes, &target.place) {
+        others(room, world, (&own, &made.name), reader).await?;
     }
-    let Found::Ready(server) = world.found.clone() else { return Ok(world) };
+    let Found::Ready(server) = world.found.clone() else { return Ok(()) };
     world.place = room.office.lanes.enter(&server.place(), (DatabaseClaims::<A>::NAME, &own), &room.bell);
     world.parked = world.place.is_none();
     if world.parked {
-        return Ok(world);
+        return Ok(());
     }
     if let Place::Source(_) = &target.place {
         world.names.database.clone_from(&server.database);
     }
-    records(room, &mut world, (&target, &server), reader).await?;
-    let seen = room.office.admin.look(&server, &asked(&world)).await?;
-    if claim.metadata.deletion_timestamp.is_none() {
-        world.entry = entry(room, &server, &seen, &world).await?;
+    let seen = match room.office.admin.look(&server, &asked(world)).await {
+        Ok(seen) => seen,
+        // A server that is gone for good keeps nobody who has nothing to do there any more.
+        Err(error) if silent(&error) && leaves_all(claim) && world.kept.is_none() => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    records(room, world, (&target, &server), reader).await?;
+    if !goes {
+        world.entry = entry(room, &server, &seen, world).await?;
     }
     world.seen = Some(seen);
-    Ok(world)
+    Ok(())
+}
+
+/// Whether a claim goes and leaves nothing to be done: nothing was made for it yet, or all of it stays.
+fn leaves_all(claim: &DatabaseClaim) -> bool {
+    let stays = claim.spec.delete_policy == DeletePolicy::Recycle || !had(claim);
+    claim.metadata.deletion_timestamp.is_some() && stays
+}
+
+/// Whether a server cannot be spoken to at all.
+fn silent(error: &Error) -> bool {
+    match error {
+        Error::Unreachable { .. }
+        | Error::Denied { .. }
+        | Error::Timeout { .. }
+        | Error::TlsRefused { .. }
+        | Error::Certificate { .. } => true,
+        Error::TooManyConnections { .. }
+        | Error::ReadOnly { .. }
+        | Error::Privilege { .. }
+        | Error::Busy { .. }
+        | Error::NotOurs { .. }
+        | Error::Missing { .. }
+        | Error::Name { .. }
+        | Error::Statement { .. } => false,
+    }
 }
 
 /// What is kept for a deleted claim, if this object does that.

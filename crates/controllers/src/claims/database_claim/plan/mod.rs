@@ -34,6 +34,8 @@ pub(super) use ground::mark;
 const MAKING: Duration = Duration::from_secs(2);
 /// How often a claim is looked at that waits for a person.
 const WAITING: Duration = Duration::from_secs(60);
+/// How often a standby is looked at: whoever is about to take over from a primary does so within seconds.
+const STANDBY: Duration = Duration::from_secs(5);
 /// How often all that a claim says is compared with its server.
 const RESYNC: Duration = Duration::from_secs(10 * 60);
 /// When a claim is looked at again whose server has too many at once, should nobody wake it.
@@ -230,7 +232,7 @@ fn serve(ground: &Ground<'_>, status: DatabaseClaimStatus) -> Drawn {
     let Ground { world, server, seen, .. } = ground;
     if seen.recovery {
         let words = format!("server {} only reads: it is a standby; name the primary", server.place());
-        return waits(status, Reason::Code("ServerReadOnly".into()), words, WAITING);
+        return waits(status, Reason::Code("ServerReadOnly".into()), words, STANDBY);
     }
     if let Some(words) = ground.foreign() {
         return waits(status, Reason::NotOurs, words, WAITING);

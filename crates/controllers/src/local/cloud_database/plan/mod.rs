@@ -181,7 +181,7 @@ pub(super) fn not_ready(status: &CloudDatabaseClaimStatus) -> Reason {
 /// The status with what is to be said, in Crossplane's words.
 fn told(mut status: CloudDatabaseClaimStatus, verdict: Verdict) -> CloudDatabaseClaimStatus {
     let lacks = not_ready(&status);
-    let code = |code: &str| Reason::Code(code.to_owned().into());
+    let code = |code: &str| Reason::Code(code.to_owned());
     match verdict {
         Verdict::Available => {
             status.say(SYNCED, Some(true), code(IN_SYNC), "");
