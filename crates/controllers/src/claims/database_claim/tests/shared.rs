@@ -32,7 +32,7 @@ async fn two_claims_go_in_either_order_and_the_last_takes_the_server_along() {
         let (first, last) = if turned { (two, one) } else { (one, two) };
         stage.gone(&first).await;
         assert_eq!(servers(&stage).await, 1, "{last} is still on it");
-        assert_eq!(stage.fake.databases(&server(&host)), [last.name.clone()]);
+        assert_eq!(stage.fake.databases(&server(&host)), [last.name.as_str()]);
         assert!(stage.gets_in(&host, &stage.login(&last).await).await);
         stage.gone(&last).await;
         assert_eq!(servers(&stage).await, 0);
