@@ -55,8 +55,8 @@ fn a_platform_that_is_killed_at_any_moment_ends_where_it_would_have_ended() {
                 drop(platform.kubectl(&["annotate", "--overwrite", "dbc", name, &wish]));
             }
         }
-        there[turn] = !platform.object("databaseclaim", name)["metadata"]["uid"].is_null()
-            && platform.object("databaseclaim", name)["metadata"]["deletionTimestamp"].is_null();
+        let now = platform.object("databaseclaim", name);
+        there[turn] = !now.is_null() && now["metadata"]["deletionTimestamp"].is_null();
         std::thread::park_timeout(Duration::from_millis(dice.roll(LONGEST_MS)));
         platform.kill();
         platform.rise();

@@ -101,7 +101,7 @@ async fn look<A: Admin>(
     let seen = match room.office.admin.look(&server, &asked(world)).await {
         Ok(seen) => seen,
         // A server that is gone for good keeps nobody who has nothing to do there any more.
-        Err(error) if silent(&error) && leaves_all(claim) && world.kept.is_none() => return Ok(()),
+        Err(error) if silent(&error) && leaves_all(claim, world) => return Ok(()),
         Err(error) => return Err(error.into()),
     };
     records(room, world, (target, &server), reader).await?;
@@ -112,10 +112,12 @@ async fn look<A: Admin>(
     Ok(())
 }
 
-/// Whether a claim goes and leaves nothing to be done: nothing was made for it yet, or all of it stays.
-fn leaves_all(claim: &DatabaseClaim) -> bool {
+/// Whether a claim goes and leaves nothing to be done: nothing was made for it yet, or all of it stays. What is kept, or on
+/// its way back, is seen to first.
+fn leaves_all(claim: &DatabaseClaim, world: &World) -> bool {
     let stays = claim.spec.delete_policy == DeletePolicy::Recycle || !had(claim);
-    claim.metadata.deletion_timestamp.is_some() && stays
+    let held = world.kept.is_some() || world.record.is_some();
+    claim.metadata.deletion_timestamp.is_some() && stays && !held
 }
 
 /// Whether a server cannot be spoken to at all.
