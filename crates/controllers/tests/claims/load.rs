@@ -26,7 +26,7 @@ const LONG: u64 = 5;
 /// How often a program asks. As often as it can would leave the machine no time to rotate.
 const PACE: Duration = Duration::from_millis(3);
 /// How often a program with sqlx asks: what it connects within 50 ms after a change it connects once more.
-const PACE_SQLX: Duration = Duration::from_millis(25);
+const PACE_SQLX: Duration = Duration::from_millis(50);
 
 /// What programs have done.
 #[derive(Default)]
