@@ -99,11 +99,30 @@ impl<'a> Ground<'a> {
                 "role `{role}` on {place} was not made by this claim and is left alone{hint}"
             ));
         }
+        if let Some(role) = self.mighty() {
+            return Some(format!(
+                "role `{role}` on {place} may do more than a claim may ask for, and is not adopted; choose another name"
+            ));
+        }
         let database = self.seen.database.as_ref();
         let foreign = database.filter(|found| !self.title.covers(found.mark.as_deref()) && !self.is_source());
         foreign.map(|_| {
             let database = self.database();
             format!("database `{database}` on {place} was not made by this claim and is left alone{hint}")
         })
+    }
+
+    /// A role that would be adopted, and that would make whoever claims it an administrator.
+    fn mighty(&self) -> Option<&'a str> {
+        let owner = self.owner();
+        let found = self.seen.roles.get(owner).filter(|found| found.mark.is_none() && !self.is_source())?;
+        let powers = self.powers();
+        let more = found.superuser && !powers.superuser
+            || found.replication && !powers.replication
+            || found.create_role
+            || found.create_db
+            || found.bypass_rls
+            || owner == self.server.user;
+        more.then_some(owner)
     }
 }

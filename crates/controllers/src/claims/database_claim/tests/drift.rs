@@ -280,3 +280,16 @@ async fn what_somebody_else_made_is_left_alone_unless_it_may_be_adopted() {
         assert!(left.contains(&kept.to_owned()), "{row}: what was adopted stays: {left:?}");
     }
 }
+
+#[tokio::test]
+async fn nobody_becomes_an_administrator_by_adopting_one() {
+    let adopt = STATIC.replace("athena-master", "athena-master\n  adoptExisting: true");
+    let stage = Stage::new(&adopt).await;
+    let boss = server(HOST).user;
+    let name = stage.make("shop", with(json!({ "instanceLabel": "athena", "userName": boss }))).await;
+    stage.settle(&name).await;
+    assert_eq!(stage.told(&name, READY).await, "False NotOurs");
+    assert!(stage.words(&name, READY).await.contains("not adopted"));
+    let roles = stage.fake.roles(&server(HOST));
+    assert!(!roles.contains(&format!("{boss}_a")), "nobody stands for {boss}: {roles:?}");
+}
