@@ -55,6 +55,11 @@ const STACK: usize = 8 * 1024 * 1024;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    // Whoever asks what there is wants no server.
+    if arguments.iter().any(|word| word == "--list") {
+        ROWS.iter().for_each(|(name, _)| println!("{name}: test"));
+        return ExitCode::SUCCESS;
+    }
     let filters: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
     let wanted = |name: &str| filters.is_empty() || filters.iter().any(|filter| name.contains(*filter));
     let rows: Vec<_> = ROWS.iter().filter(|(name, _)| wanted(name)).collect();
