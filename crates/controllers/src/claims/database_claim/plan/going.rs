@@ -38,15 +38,17 @@ pub(super) fn plan(claim: &DatabaseClaim, world: &World, status: DatabaseClaimSt
         }
         (Err(_), _, _) if recycles || !stays => Plan::release(steps, status),
         (target, found, _) => {
-            let words = match (target, found) {
-                (Err(refusal), _) => refusal.message.clone(),
-                (_, Found::Wrong(_, words) | Found::Making(words)) => words.clone(),
-                (_, Found::Ready(_) | Found::Absent) => "the server cannot be spoken to".to_owned(),
+            let (words, delay) = match (target, found) {
+                (Err(refusal), _) => (refusal.message.clone(), WAITING),
+                (_, Found::Wrong(_, words)) => (words.clone(), WAITING),
+                // One that another claim takes along is gone soon.
+                (_, Found::Making(words)) => (words.clone(), MAKING),
+                (_, Found::Ready(_) | Found::Absent) => ("the server cannot be spoken to".to_owned(), MAKING),
             };
             let words = format!(
                 "{words}; the claim goes when its database has been put aside, or at once with deletePolicy: recycle"
             );
-            let mut plan = waits(status, Reason::Deleting, words, WAITING);
+            let mut plan = waits(status, Reason::Deleting, words, delay);
             plan.steps = steps;
             plan
         }
