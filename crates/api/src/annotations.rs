@@ -14,6 +14,9 @@ pub const ROTATE: &str = "terrace.dev/rotate";
 /// On a `DatabaseClaim` with a canary migration: set to `"true"`, it lets traffic move to the new database.
 pub const APPROVE_MIGRATION: &str = "terrace.dev/approve-migration";
 
+/// On an object of a cloud: with the value `observe`, differences are reported and nothing is ever written or deleted.
+pub const MODE: &str = "terrace.dev/mode";
+
 /// On an object whose plan waits for a person: the hash of the plan that is approved.
 pub const APPROVE_PLAN: &str = "terrace.dev/approve-plan";
 

@@ -96,6 +96,8 @@ pub enum Reason {
     WouldLoseData,
     /// The world differs from the spec.
     Drifted,
+    /// The world differed from the spec, and was put back.
+    DriftCorrected,
     /// The bucket is there and configured.
     BucketReady,
     /// The resource could not be made.
@@ -137,6 +139,7 @@ impl Reason {
             Self::NotOurs => "NotOurs",
             Self::WouldLoseData => "WouldLoseData",
             Self::Drifted => "Drifted",
+            Self::DriftCorrected => "DriftCorrected",
             Self::BucketReady => "BucketReady",
             Self::CreationFailed => "CreationFailed",
             Self::Failed => "Failed",

@@ -7,6 +7,7 @@ use ports::admin::Admin;
 
 pub mod apps;
 pub mod claims;
+pub mod infra;
 pub mod local;
 pub mod services;
 
@@ -15,6 +16,7 @@ pub fn all<A: Admin>(
     apps: apps::Config,
     services: services::Config,
     claims: claims::Office<A>,
+    infra: infra::Desk,
 ) -> Vec<Arc<dyn AnyRoom>> {
     vec![
         entered(apps::Applications::new(apps)),
@@ -22,5 +24,7 @@ pub fn all<A: Admin>(
         entered(services::ManagedServices::new(services)),
         entered(claims::DatabaseClaims::new(claims.clone())),
         entered(claims::DbRoleClaims::new(claims)),
+        entered(infra::AWSProviders::new(infra.clone())),
+        entered(infra::SQSQueues::new(infra)),
     ]
 }

@@ -76,7 +76,7 @@ pub(crate) async fn draft<R: Room>(room: &R, tools: &Tools, object: &R::Kind) ->
     };
     let mut steps = Vec::new();
     for step in &plan.steps {
-        steps.extend(foreseen::<R>(tools, object, step).await?);
+        steps.extend(foreseen(room, tools, object, step).await?);
     }
     if plan.whole {
         for resource in room.relations().into_iter().filter_map(|relation| relation.child) {
@@ -98,6 +98,7 @@ pub(crate) async fn draft<R: Room>(room: &R, tools: &Tools, object: &R::Kind) ->
 
 /// What one step would do; nothing, if all is so already.
 async fn foreseen<R: Room>(
+    room: &R,
     tools: &Tools,
     object: &R::Kind,
     step: &Do<R::Step>,
@@ -125,7 +126,7 @@ async fn foreseen<R: Room>(
             }
             Drafted { verb: Verb::Delete, words, changes: Vec::new() }
         }
-        Do::Outside(_) => Drafted { verb: Verb::Act, words, changes: Vec::new() },
+        Do::Outside(step) => Drafted { verb: Verb::Act, words, changes: room.changes(step) },
     };
     Ok(Some(drafted))
 }

@@ -13,6 +13,8 @@ pub enum Retry {
     Now,
     /// Soon, and then less and less often.
     Backoff,
+    /// Soon, and then less and less often, but never later than this.
+    Within(Duration),
     /// Rarely: a person has to do something first.
     Slowly,
 }

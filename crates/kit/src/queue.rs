@@ -160,6 +160,7 @@ fn pause(retry: Retry, failures: u32, roll: u64) -> Duration {
         Retry::Now if failures < AT_ONCE => return Duration::ZERO,
         Retry::Now => doubled(failures - AT_ONCE),
         Retry::Backoff => doubled(failures),
+        Retry::Within(longest) => doubled(failures).min(longest),
         Retry::Slowly => LONGEST_PAUSE,
     };
     whole / 2 + whole.mul_f64(0.5 * (roll as f64 / u64::MAX as f64))

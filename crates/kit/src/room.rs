@@ -11,6 +11,7 @@ use prometheus_client::registry::Registry;
 
 use crate::address::{Name, Object};
 use crate::caches::Caches;
+use crate::change::Changes;
 use crate::fault::Fault;
 use crate::plan::{Plan, Receipt, Refusal};
 use crate::reader::Reader;
@@ -78,6 +79,11 @@ pub trait Room: Send + Sync + 'static {
         step: &Self::Step,
     ) -> impl Future<Output = Result<Receipt, Fault>> + Send;
 
+    /// The fields that a step outside the cluster would change, for whoever only wants to know.
+    fn changes(&self, _: &Self::Step) -> Changes {
+        Vec::new()
+    }
+
     /// Says in a status that a pass failed.
     fn failed(status: &mut Self::Status, reason: Reason, story: String) {
         status.not_ready(reason, story);
@@ -135,22 +141,42 @@ impl<M: Object> Relation<M> {
 
     /// A kind whose objects wake those of ours that an index finds under the keys that the function names.
     pub fn indexed<K: Object>(index: Index<M>, keys: fn(&K) -> Vec<String>) -> Self {
-        Self::attached(move |object: &K, caches| {
+        Self::noticed(index, keys, |_, _| true)
+    }
+
+    /// The same, but only changes that matter wake anybody.
+    pub fn noticed<K: Object>(
+        index: Index<M>,
+        keys: fn(&K) -> Vec<String>,
+        matters: fn(&K, &K) -> bool,
+    ) -> Self {
+        let found = move |object: &K, caches: &Caches| {
             let mine = caches.shelf::<M>();
             keys(object)
                 .iter()
                 .flat_map(|key| mine.indexed(&index, key))
                 .map(|found| Name::of(&*found))
                 .collect()
-        })
+        };
+        Self::attached_when(found, matters)
     }
 
     fn attached<K: Object>(names: impl Fn(&K, &Caches) -> Vec<Name> + Clone + Send + Sync + 'static) -> Self {
+        Self::attached_when(names, |_, _| true)
+    }
+
+    fn attached_when<K: Object>(
+        names: impl Fn(&K, &Caches) -> Vec<Name> + Clone + Send + Sync + 'static,
+        matters: fn(&K, &K) -> bool,
+    ) -> Self {
         let attach = move |caches: &Caches, wake: Wake| {
             let shelf = caches.shelf::<K>();
             let (names, all) = (names.clone(), wake.clone());
             let shared = caches.clone();
             shelf.on_change(move |old: Option<&K>, new: &K| {
+                if old.is_some_and(|old| !matters(old, new)) {
+                    return;
+                }
                 // Also those that the object spoke of before: they have lost something.
                 let before = old.map_or_else(Vec::new, |old| names(old, &shared));
                 let now = names(new, &shared);

@@ -2,6 +2,7 @@
 
 pub mod admin;
 pub mod authority;
+pub mod aws;
 pub mod build;
 pub mod forward;
 pub mod homes;

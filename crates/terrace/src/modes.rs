@@ -9,7 +9,7 @@ use api::names::HostName;
 use bytes::Bytes;
 use control_plane::ControlPlane;
 use controllers::claims::book::Book;
-use controllers::{apps, claims, local, services};
+use controllers::{apps, claims, infra, local, services};
 use futures::FutureExt;
 use gateway::{Body, Gateway, PlatformAnswer};
 use http::{Request, Response, StatusCode, header};
@@ -108,7 +108,9 @@ impl Machine {
             .context("cannot write down how applications are reached")?;
         let databases = Arc::new(open_databases(&plan, words(SHIM)).await?);
         let claims = open_claims(&plan, &stop);
-        let rooms = || controllers::all(config.clone(), services_config(&databases), claims.clone());
+        let infra = infra::Desk::new(Arc::default());
+        let rooms =
+            || controllers::all(config.clone(), services_config(&databases), claims.clone(), infra.clone());
         let planner = preview::Planner::new(client.clone(), rooms());
         let agents = open_agents(plane, &plan, &databases, planner, &stop).await?;
         let house = rooms().into_iter().fold(House::new(client, stop.clone()), House::any);
@@ -138,7 +140,7 @@ impl Machine {
             .room(local::build::Images::new(builds.clone(), building(plan.build_timeout)))
             .room(local::route::Routes::new(traffic))
             .room(local::certificate::Certificates::new(authority.clone(), ISSUER))
-            .room(local::cloud_database::CloudDatabases::new(services_config(&databases)))
+            .room(local::cloud_database::CloudDatabases::new(services))
             .room(local::pg_cluster::Clusters::new(databases.clone(), authority, kept()))
             .room(local::pg_backup::Backups::new(databases.clone()));
         Ok(Self { processes, databases, builds, rooms: tokio::spawn(house.run()), stop })

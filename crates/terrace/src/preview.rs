@@ -19,6 +19,7 @@ use clap::Args;
 use controllers::claims::book::Book;
 use controllers::claims::config::Config;
 use controllers::claims::{Office, Settings};
+use controllers::infra::Desk;
 use kit::{Reader, Tools};
 use ports::admin;
 
@@ -64,7 +65,12 @@ pub(crate) async fn run(data_dir: &Path, options: &Options) -> anyhow::Result<Ex
     let config = settings::published(&client)
         .await
         .context("the platform's settings in kube-public cannot be read")?;
-    let rooms = controllers::all(config, controllers::services::Config::default(), claims());
+    let rooms = controllers::all(
+        config,
+        controllers::services::Config::default(),
+        claims(),
+        Desk::new(Arc::default()),
+    );
     let tools = Tools::new(Reader::direct(client.clone()));
     let asked = Asked { tools, client, rooms: rooms.into(), writer: WRITER };
     let mut previews = Vec::new();

@@ -149,6 +149,12 @@ pub struct RDSInstanceStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub drift: Vec<Drift>,
+    /// The keys of the tags that were set from the spec and the provider. Kept here because AWS does not say who set a tag:
+    /// what others set is left alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "set"))]
+    #[schemars(length(max = 50), inner(length(max = 128)))]
+    pub tag_keys: Vec<String>,
     /// The generation of the spec that this status speaks of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,

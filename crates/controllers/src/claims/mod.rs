@@ -8,7 +8,6 @@ mod db_role_claim;
 #[cfg(test)]
 mod gated;
 mod guests;
-mod lanes;
 mod logins;
 mod makers;
 mod metrics;
@@ -21,7 +20,7 @@ mod target;
 
 use std::sync::Arc;
 
-use kit::Bell;
+use kit::{Bell, Lanes};
 use ports::admin::Admin;
 use tokio_util::sync::CancellationToken;
 
@@ -29,7 +28,6 @@ pub use database_claim::DatabaseClaims;
 pub use db_role_claim::DbRoleClaims;
 
 use book::Book;
-use lanes::Lanes;
 use metrics::Metrics;
 
 /// What the rooms of claims share. Clones are the same.

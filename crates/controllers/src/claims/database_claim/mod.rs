@@ -10,13 +10,12 @@ use api::annotations::{HELD_AS, HELD_FOR};
 use api::claims::{DATABASE_CLAIM_FINALIZER, DatabaseClaim, DatabaseClaimStatus};
 use api::conditions::{READY, Reason, SYNCED, Standing, find};
 use k8s_openapi::api::core::v1::Secret;
-use kit::{Bell, Fault, Index, Name, Plan, Reader, Receipt, Refusal, Relation, Room};
+use kit::{ALL_PASSES, Bell, Fault, Index, Name, Plan, Reader, Receipt, Refusal, Relation, Room};
 use kube::ResourceExt;
 use ports::admin::Admin;
 use prometheus_client::registry::Registry;
 
 use super::Office;
-use super::lanes::ALL_PASSES;
 use super::step::Step;
 
 mod act;

@@ -9,12 +9,11 @@ use std::time::Instant;
 use api::claims::{DB_ROLE_CLAIM_FINALIZER, DatabaseClaim, DbRoleClaim, DbRoleClaimStatus};
 use api::conditions::{Reason, SYNCED, Standing};
 use k8s_openapi::api::core::v1::Secret;
-use kit::{Bell, Fault, Index, Name, Plan, Reader, Receipt, Refusal, Relation, Room};
+use kit::{ALL_PASSES, Bell, Fault, Index, Name, Plan, Reader, Receipt, Refusal, Relation, Room};
 use ports::admin::Admin;
 
 use super::Office;
 use super::guests::BY_SOURCE;
-use super::lanes::ALL_PASSES;
 use super::step::Step;
 
 mod act;

@@ -32,7 +32,12 @@ impl Stage {
             definitions.create(&PostParams::default(), &definition).await.expect("is defined");
         }
         let config = apps::Config::under("localhost".parse().expect("is a host"));
-        let rooms = controllers::all(config, services::Config::default(), crate::preview::claims());
+        let rooms = controllers::all(
+            config,
+            services::Config::default(),
+            crate::preview::claims(),
+            controllers::infra::Desk::new(std::sync::Arc::default()),
+        );
         let directory = tempfile::tempdir().expect("a directory");
         let settings = Settings {
             rate: 1e6,

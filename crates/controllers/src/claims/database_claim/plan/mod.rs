@@ -16,12 +16,11 @@ use api::conditions::{Reason, SYNCED, Standing};
 use api::names::RoleName;
 use api::secret::Sealed;
 use jiff::Timestamp;
-use kit::{Do, Name, Next, Plan, Refusal};
+use kit::{Do, Name, Next, Place as Lane, Plan, Refusal};
 use ports::admin::Seen;
 
 use crate::claims::config::{Config, Maker};
 use crate::claims::guests::Guest;
-use crate::claims::lanes::Place as Lane;
 use crate::claims::makers::{self, Found, Order};
 use crate::claims::secret::Held;
 use crate::claims::server::Entry;

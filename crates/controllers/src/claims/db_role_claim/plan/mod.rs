@@ -14,12 +14,11 @@ use api::connection::{Connection, DSN};
 use api::secret::Sealed;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
-use kit::{Do, Name, Next, Plan, Refusal};
+use kit::{Do, Name, Next, Place as Lane, Plan, Refusal};
 use kube::ResourceExt;
 use ports::admin::{Content, Powers, Seen, Server, Title};
 
 use crate::claims::guests::Guest;
-use crate::claims::lanes::Place as Lane;
 use crate::claims::logins::{Hour, Pair, Published};
 use crate::claims::makers::Found;
 use crate::claims::secret::{self, Held, Issued};

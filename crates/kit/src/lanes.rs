@@ -1,19 +1,22 @@
-//! How many passes one server may keep busy: a server that is slow delays its own claims and no others.
+//! How many passes one outside system may keep busy: one that is slow delays its own objects and no others.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use kit::{Bell, Name};
 use parking_lot::Mutex;
 
-/// Passes that one server may keep busy. It has four connections from us, and each pass needs one at a time.
-const PASSES: usize = 8;
-/// Passes of all servers together. Eight servers have to hang before a ninth is delayed.
-pub(super) const ALL_PASSES: usize = 64;
+use crate::address::Name;
+use crate::time::Bell;
 
-/// Who is on which server. Clones are the same.
+/// Passes that one system may keep busy. A database server has four connections from us, and each pass needs one at a time;
+/// of AWS, one service of one account is a system.
+const PASSES: usize = 8;
+/// Passes of all systems together. Eight of them have to hang before a ninth is delayed.
+pub const ALL_PASSES: usize = 64;
+
+/// Who is on which system. Clones are the same.
 #[derive(Clone, Default)]
-pub(super) struct Lanes(Arc<Mutex<HashMap<String, Lane>>>);
+pub struct Lanes(Arc<Mutex<HashMap<String, Lane>>>);
 
 #[derive(Default)]
 struct Lane {
@@ -21,31 +24,26 @@ struct Lane {
     waiting: VecDeque<(&'static str, Name, Bell)>,
 }
 
-/// A place on a server, until it is let go; then whoever waits longest is woken.
+/// A place on a system, until it is let go; then whoever waits longest is woken.
 pub struct Place {
     lanes: Lanes,
-    server: String,
+    system: String,
 }
 
 impl std::fmt::Debug for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "a place on {}", self.server)
+        write!(f, "a place on {}", self.system)
     }
 }
 
 impl Lanes {
-    /// A place on a server; if there is none, the bell rings for the object when there is.
-    pub(super) fn enter(
-        &self,
-        server: &str,
-        (room, name): (&'static str, &Name),
-        bell: &Bell,
-    ) -> Option<Place> {
+    /// A place on a system; if there is none, the bell rings for the object when there is.
+    pub fn enter(&self, system: &str, (room, name): (&'static str, &Name), bell: &Bell) -> Option<Place> {
         let mut lanes = self.0.lock();
-        let lane = lanes.entry(server.to_owned()).or_default();
+        let lane = lanes.entry(system.to_owned()).or_default();
         if lane.busy < PASSES {
             lane.busy += 1;
-            return Some(Place { lanes: self.clone(), server: server.to_owned() });
+            return Some(Place { lanes: self.clone(), system: system.to_owned() });
         }
         if !lane.waiting.iter().any(|(of, waiting, _)| *of == room && waiting == name) {
             lane.waiting.push_back((room, name.clone(), bell.clone()));
@@ -57,11 +55,11 @@ impl Lanes {
 impl Drop for Place {
     fn drop(&mut self) {
         let mut lanes = self.lanes.0.lock();
-        let Some(lane) = lanes.get_mut(&self.server) else { return };
+        let Some(lane) = lanes.get_mut(&self.system) else { return };
         lane.busy -= 1;
         let next = lane.waiting.pop_front();
         if lane.busy == 0 && next.is_none() {
-            lanes.remove(&self.server);
+            lanes.remove(&self.system);
         }
         drop(lanes);
         if let Some((_, name, bell)) = next {
@@ -75,7 +73,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_full_server_wakes_whoever_waits_longest_and_no_other_server_minds() {
+    async fn a_full_system_wakes_whoever_waits_longest_and_no_other_system_minds() {
         let (lanes, bell) = (Lanes::default(), Bell::default());
         let mut rings = bell.listen();
         let name = |number: usize| Name::new("default", format!("claim-{number}"));
@@ -92,6 +90,6 @@ mod tests {
         assert_eq!(rings.recv().await.expect("a ring"), Some(name(21)));
         drop(places);
         assert!(rings.try_recv().is_err(), "nobody waits any more");
-        assert!(lanes.0.lock().is_empty(), "nothing is kept of a server that nobody is on");
+        assert!(lanes.0.lock().is_empty(), "nothing is kept of a system that nobody is on");
     }
 }

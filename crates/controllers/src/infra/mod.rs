@@ -1,0 +1,17 @@
+//! Resources in AWS (`aws-infra-operator.runner.codes`): what is there is read, compared field by field with the spec, and
+//! only what differs is written.
+
+mod aws_provider;
+mod course;
+mod desk;
+mod farewell;
+mod inventory;
+mod provider;
+mod report;
+mod sqs_queue;
+mod step;
+mod tags;
+
+pub use aws_provider::AWSProviders;
+pub use desk::Desk;
+pub use sqs_queue::SQSQueues;

@@ -1,0 +1,109 @@
+//! The clients of one account, which share its credentials, its connections and its patience.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_credential_types::provider::SharedCredentialsProvider;
+use aws_sdk_sqs::config::retry::RetryPartition;
+use aws_smithy_async::rt::sleep::{SharedAsyncSleep, TokioSleep};
+use aws_smithy_async::time::{SharedTimeSource, SystemTimeSource};
+use aws_smithy_types::retry::RetryConfig;
+use aws_smithy_types::timeout::TimeoutConfig;
+
+use super::login::Ticket;
+use super::{Account, Login, Settings, Witness};
+
+/// How long a connection may take to be made.
+const CONNECT: Duration = Duration::from_secs(3);
+/// How long one try may take; a step of a room has 30 s.
+const ATTEMPT: Duration = Duration::from_secs(6);
+/// How long all tries of one call may take, the waiting between them included.
+const OPERATION: Duration = Duration::from_secs(12);
+
+/// The clients of one account.
+pub(super) struct Clients {
+    pub(super) account: Account,
+    config: SdkConfig,
+    witness: Witness,
+    sts: OnceLock<aws_sdk_sts::Client>,
+    sqs: OnceLock<aws_sdk_sqs::Client>,
+}
+
+impl Clients {
+    pub(super) fn new(account: Account, settings: &Settings, witness: &Witness) -> Self {
+        let plain = plain(&account, settings);
+        let first = match &account.login {
+            Login::Keys { id, secret, token } => {
+                SharedCredentialsProvider::new(aws_credential_types::Credentials::new(
+                    id.open(),
+                    secret.open(),
+                    token.as_ref().map(|token| token.open().clone()),
+                    None,
+                    "AWSProvider",
+                ))
+            }
+            Login::WebIdentity { role } => {
+                let ticket = Ticket::web_identity(&plain, role, &settings.token_file, witness);
+                SharedCredentialsProvider::new(ticket)
+            }
+        };
+        let config = plain.to_builder().credentials_provider(first).build();
+        let config = match &account.role {
+            None => config,
+            Some(role) => {
+                let ticket = Ticket::role(&config, role, witness);
+                config.to_builder().credentials_provider(SharedCredentialsProvider::new(ticket)).build()
+            }
+        };
+        Self { account, config, witness: witness.clone(), sts: OnceLock::new(), sqs: OnceLock::new() }
+    }
+
+    pub(super) fn sts(&self) -> &aws_sdk_sts::Client {
+        self.sts.get_or_init(|| {
+            let config = aws_sdk_sts::config::Builder::from(&self.config)
+                .retry_partition(self.partition("sts"))
+                .interceptor(self.witness.clone());
+            aws_sdk_sts::Client::from_conf(config.build())
+        })
+    }
+
+    pub(super) fn sqs(&self) -> &aws_sdk_sqs::Client {
+        self.sqs.get_or_init(|| {
+            let config = aws_sdk_sqs::config::Builder::from(&self.config)
+                .retry_partition(self.partition("sqs"))
+                .interceptor(self.witness.clone());
+            aws_sdk_sqs::Client::from_conf(config.build())
+        })
+    }
+
+    /// Whoever is told to slow down in one account does not in another: the SDK would share that by service and region.
+    fn partition(&self, service: &str) -> RetryPartition {
+        RetryPartition::new(format!("{} {service}", self.account.provider))
+    }
+}
+
+/// All but the credentials.
+fn plain(account: &Account, settings: &Settings) -> SdkConfig {
+    let timeouts = TimeoutConfig::builder()
+        .connect_timeout(CONNECT)
+        .operation_attempt_timeout(ATTEMPT)
+        .operation_timeout(OPERATION)
+        .build();
+    let config = SdkConfig::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::new(account.region.clone()))
+        .sleep_impl(SharedAsyncSleep::new(TokioSleep::new()))
+        .time_source(SharedTimeSource::new(SystemTimeSource::new()))
+        .retry_config(RetryConfig::adaptive().with_max_attempts(settings.attempts))
+        .timeout_config(timeouts)
+        .identity_cache(aws_config::identity::IdentityCache::lazy().build());
+    let config = match &settings.http {
+        Some(http) => config.http_client(http.clone()),
+        None => config,
+    };
+    match &account.endpoint {
+        Some(endpoint) => config.endpoint_url(endpoint).build(),
+        None => config.build(),
+    }
+}

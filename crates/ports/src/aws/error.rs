@@ -1,0 +1,152 @@
+//! What AWS can answer instead.
+
+use std::error::Error as StdError;
+use std::time::Duration;
+
+use api::conditions::Reason;
+use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
+use aws_smithy_runtime_api::client::result::SdkError;
+use aws_smithy_types::error::metadata::ProvideErrorMetadata;
+use kit::{Fault, Retry};
+
+/// The longest pause after an error (aws.md).
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// Longest part of a message that is passed on; some of AWS's repeat the whole request.
+const MESSAGE_MAX: usize = 400;
+
+/// What AWS can answer instead.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// It said no.
+    #[error("{operation} was refused with {code}: {message}")]
+    Refused {
+        /// What was asked.
+        operation: &'static str,
+        /// AWS's own word.
+        code: String,
+        /// AWS's own sentence.
+        message: String,
+    },
+    /// It did not answer, or too late.
+    #[error("{operation}: no answer from AWS: {story}")]
+    Silent {
+        /// What was asked.
+        operation: &'static str,
+        /// What happened instead.
+        story: String,
+    },
+    /// Its answer cannot be read.
+    #[error("{operation}: the answer of AWS cannot be read: {story}")]
+    Garbled {
+        /// What was asked.
+        operation: &'static str,
+        /// What is wrong with it.
+        story: String,
+    },
+    /// The pod has no token to prove itself with.
+    #[error(
+        "the token in {file} cannot be read: {story}; does the pod's ServiceAccount carry the annotation eks.amazonaws.com/role-arn?"
+    )]
+    NoToken {
+        /// Where it should be.
+        file: String,
+        /// Why not.
+        story: String,
+    },
+}
+
+impl Error {
+    pub(super) fn garbled(operation: &'static str, story: impl Into<String>) -> Self {
+        Self::Garbled { operation, story: story.into() }
+    }
+
+    /// AWS's own word, or ours where it said nothing.
+    pub fn code(&self) -> &str {
+        match self {
+            Self::Refused { code, .. } => code,
+            Self::Silent { .. } => "EndpointUnreachable",
+            Self::Garbled { .. } => "UnreadableAnswer",
+            Self::NoToken { .. } => "WebIdentityTokenMissing",
+        }
+    }
+
+    /// Whether AWS gave one of these words.
+    pub fn is(&self, codes: &[&str]) -> bool {
+        matches!(self, Self::Refused { code, .. } if codes.contains(&code.as_str()))
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        let reason = Reason::Code(error.code().to_owned());
+        Self::Outside { system: "AWS", retry: Retry::Within(LONGEST_PAUSE), reason, source: Box::new(error) }
+    }
+}
+
+/// What the SDK says, in our words.
+pub(super) fn told<E>(operation: &'static str, error: SdkError<E, HttpResponse>) -> Error
+where
+    E: ProvideErrorMetadata + StdError + Send + Sync + 'static,
+{
+    // Credentials are fetched on the way: what went wrong there is what matters.
+    if let Some(inner) = ours(&error) {
+        return inner;
+    }
+    match &error {
+        SdkError::ServiceError(answer) => {
+            let status = answer.raw().status().as_u16();
+            let code = answer.err().code().map_or_else(|| of_status(status), str::to_owned);
+            let message = answer.err().message().unwrap_or("no message");
+            Error::Refused { operation, code, message: message.chars().take(MESSAGE_MAX).collect() }
+        }
+        SdkError::ResponseError(answer) => match answer.raw().status().is_success() {
+            // Cut short is what nobody answered, and the SDK has tried again already.
+            true => Error::garbled(operation, story(&error)),
+            false => {
+                let code = of_status(answer.raw().status().as_u16());
+                Error::Refused { operation, code, message: "the answer has no error in it".into() }
+            }
+        },
+        _ => Error::Silent { operation, story: story(&error) },
+    }
+}
+
+/// An error of ours that the SDK wrapped.
+fn ours(error: &(dyn StdError + 'static)) -> Option<Error> {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(found) = error.downcast_ref::<Error>() {
+            return Some(found.clone());
+        }
+        cause = error.source();
+    }
+    None
+}
+
+/// A word for an answer that has none: those to HEAD have no body.
+pub(super) fn of_status(status: u16) -> String {
+    match status {
+        301 | 307 => "PermanentRedirect".into(),
+        400 => "BadRequest".into(),
+        403 => "AccessDenied".into(),
+        404 => "NotFound".into(),
+        429 => "TooManyRequests".into(),
+        500 => "InternalError".into(),
+        503 => "ServiceUnavailable".into(),
+        other => format!("Http{other}"),
+    }
+}
+
+/// What happened, from the outside in.
+fn story(error: &(dyn StdError + 'static)) -> String {
+    let mut told: Vec<String> = Vec::new();
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if told.last().is_none_or(|last| !last.contains(&text)) {
+            told.push(text);
+        }
+        cause = error.source();
+    }
+    told.join(": ").chars().take(MESSAGE_MAX).collect()
+}
