@@ -107,10 +107,9 @@ impl Machine {
             .await
             .context("cannot write down how applications are reached")?;
         let databases = Arc::new(open_databases(&plan, words(SHIM)).await?);
-        let claims = open_claims(&plan, &stop);
-        let infra = infra::Desk::new(Arc::default());
-        let rooms =
-            || controllers::all(config.clone(), services_config(&databases), claims.clone(), infra.clone());
+        let (claims, infra) = (open_claims(&plan, &stop), infra::Desk::new(Arc::default()));
+        let services = services_config(&databases);
+        let rooms = || controllers::all(config.clone(), services.clone(), claims.clone(), infra.clone());
         let planner = preview::Planner::new(client.clone(), rooms());
         let agents = open_agents(plane, &plan, &databases, planner, &stop).await?;
         let house = rooms().into_iter().fold(House::new(client, stop.clone()), House::any);
@@ -140,7 +139,7 @@ impl Machine {
             .room(local::build::Images::new(builds.clone(), building(plan.build_timeout)))
             .room(local::route::Routes::new(traffic))
             .room(local::certificate::Certificates::new(authority.clone(), ISSUER))
-            .room(local::cloud_database::CloudDatabases::new(services))
+            .room(local::cloud_database::CloudDatabases::new(services.clone()))
             .room(local::pg_cluster::Clusters::new(databases.clone(), authority, kept()))
             .room(local::pg_backup::Backups::new(databases.clone()));
         Ok(Self { processes, databases, builds, rooms: tokio::spawn(house.run()), stop })

@@ -27,6 +27,8 @@ pub(super) struct Clients {
     config: SdkConfig,
     witness: Witness,
     sts: OnceLock<aws_sdk_sts::Client>,
+    s3: OnceLock<aws_sdk_s3::Client>,
+    rds: OnceLock<aws_sdk_rds::Client>,
     sqs: OnceLock<aws_sdk_sqs::Client>,
 }
 
@@ -56,7 +58,15 @@ impl Clients {
                 config.to_builder().credentials_provider(SharedCredentialsProvider::new(ticket)).build()
             }
         };
-        Self { account, config, witness: witness.clone(), sts: OnceLock::new(), sqs: OnceLock::new() }
+        Self {
+            account,
+            config,
+            witness: witness.clone(),
+            sts: OnceLock::new(),
+            s3: OnceLock::new(),
+            rds: OnceLock::new(),
+            sqs: OnceLock::new(),
+        }
     }
 
     pub(super) fn sts(&self) -> &aws_sdk_sts::Client {
@@ -65,6 +75,26 @@ impl Clients {
                 .retry_partition(self.partition("sts"))
                 .interceptor(self.witness.clone());
             aws_sdk_sts::Client::from_conf(config.build())
+        })
+    }
+
+    pub(super) fn s3(&self) -> &aws_sdk_s3::Client {
+        self.s3.get_or_init(|| {
+            let config = aws_sdk_s3::config::Builder::from(&self.config)
+                .retry_partition(self.partition("s3"))
+                // An emulator has no name for each bucket.
+                .force_path_style(self.account.endpoint.is_some())
+                .interceptor(self.witness.clone());
+            aws_sdk_s3::Client::from_conf(config.build())
+        })
+    }
+
+    pub(super) fn rds(&self) -> &aws_sdk_rds::Client {
+        self.rds.get_or_init(|| {
+            let config = aws_sdk_rds::config::Builder::from(&self.config)
+                .retry_partition(self.partition("rds"))
+                .interceptor(self.witness.clone());
+            aws_sdk_rds::Client::from_conf(config.build())
         })
     }
 
