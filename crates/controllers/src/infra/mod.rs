@@ -4,6 +4,7 @@
 mod aws_provider;
 mod course;
 mod desk;
+mod ec2_instance;
 mod farewell;
 mod inventory;
 mod provider;
@@ -14,4 +15,5 @@ mod tags;
 
 pub use aws_provider::AWSProviders;
 pub use desk::Desk;
+pub use ec2_instance::EC2Instances;
 pub use sqs_queue::SQSQueues;

@@ -4,6 +4,8 @@
 #![recursion_limit = "256"]
 
 mod ground;
+mod machine_rules;
+mod machines;
 mod queues;
 
 use std::future::Future;
@@ -22,7 +24,23 @@ macro_rules! rows {
     };
 }
 
-const ROWS: &[(&str, Row)] = rows![queues::a_queue_converges, queues::a_queue_survives_any_broken_call,];
+const ROWS: &[(&str, Row)] = rows![
+    queues::a_queue_converges,
+    queues::a_queue_survives_any_broken_call,
+    machines::a_machine_converges_with_every_field,
+    machines::a_machine_survives_any_broken_call,
+    machines::every_setting_of_a_machine_can_be_changed,
+    machines::what_was_changed_outside_is_put_back,
+    machines::a_machine_that_is_only_watched_is_not_changed,
+    machines::a_machine_is_adopted_only_when_it_is_agreed,
+    machines::a_machine_that_was_terminated_is_made_again_once,
+    machines::a_machine_that_was_stopped_stays_so,
+    machines::two_machines_with_one_mark_are_left_alone,
+    machines::every_policy_is_carried_out,
+    machines::a_protected_machine_is_not_terminated,
+    machines::what_an_account_holds_can_be_adopted_as_it_is,
+    machines::any_machine_comes_to_rest_as_asked,
+];
 /// Four times what a worker has otherwise, in bytes.
 const STACK: usize = 8 * 1024 * 1024;
 

@@ -19,9 +19,7 @@ use api::secret::Sealed;
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use parking_lot::Mutex;
 
-pub use ec2::{
-    Console, Disk, Launch, Machine, NewDisk, Power, Profile, Search, Setting, Volume,
-};
+pub use ec2::{Console, Disk, Launch, Machine, NewDisk, Power, Profile, Search, Setting, Volume};
 pub use error::Error;
 pub use sqs::Queue;
 pub use sts::Identity;

@@ -1,8 +1,9 @@
 //! What an account holds, as objects that ask for exactly that.
 
+mod machines;
 mod queues;
 
-use api::infra::{ProviderRef, SQSQueue, Tags};
+use api::infra::{EC2Instance, ProviderRef, SQSQueue, Tags};
 use ports::aws::{Account, Error};
 
 use super::Desk;
@@ -15,6 +16,15 @@ impl Desk {
     /// The queues of an account.
     pub async fn queues(&self, account: &Account, provider: &ProviderRef) -> Result<Vec<SQSQueue>, Error> {
         queues::found(&self.aws, account, provider).await
+    }
+
+    /// The machines of an account, but those that ended. Each names its machine by annotation: names are shared.
+    pub async fn machines(
+        &self,
+        account: &Account,
+        provider: &ProviderRef,
+    ) -> Result<Vec<EC2Instance>, Error> {
+        machines::found(&self.aws, account, provider).await
     }
 }
 

@@ -2,19 +2,20 @@
 //! dozen actions.
 
 mod form;
+mod launch;
+mod machine;
 #[cfg(test)]
 mod tests;
 mod wire;
 mod xml;
 
-use std::collections::BTreeSet;
-
 use api::secret::Sealed;
 use aws_smithy_types::base64;
-use jiff::Timestamp;
 
 use super::{Account, Aws, Error, Tags};
 use form::Form;
+pub use launch::{Launch, NewDisk};
+pub use machine::{Console, Disk, Machine, Power, Profile, Volume};
 pub(super) use wire::Ec2;
 
 /// What EC2 says of a machine that is not there.
@@ -23,141 +24,6 @@ const ABSENT: [&str; 2] = ["InvalidInstanceID.NotFound", "InvalidInstanceID.Malf
 const ASSOCIATED: [&str; 2] = ["associated", "associating"];
 /// How many machines a page has, at most.
 const PAGE: usize = 1000;
-
-/// A machine that is there, or was a while ago.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Machine {
-    /// Its id.
-    pub id: String,
-    /// Whether it runs.
-    pub power: Power,
-    /// Why it does not, in AWS's words.
-    pub state_reason: Option<String>,
-    /// The image that it was started from.
-    pub image_id: String,
-    /// Its size.
-    pub instance_type: String,
-    /// Its key pair.
-    pub key_name: Option<String>,
-    /// Its subnet.
-    pub subnet_id: Option<String>,
-    /// The ids of its security groups.
-    pub groups: BTreeSet<String>,
-    /// ARN of its instance profile.
-    pub profile: Option<String>,
-    /// Whether CloudWatch looks every minute.
-    pub monitoring: bool,
-    /// Whether its disks have a line of their own.
-    pub ebs_optimized: bool,
-    /// Its disks.
-    pub disks: Vec<Disk>,
-    /// Its tags.
-    pub tags: Tags,
-    /// The token that it was asked for with.
-    pub client_token: Option<String>,
-    /// When it was last started.
-    pub launch_time: Option<Timestamp>,
-    /// The zone that it is in.
-    pub zone: Option<String>,
-    /// Its address inside.
-    pub private_ip: Option<String>,
-    /// Its address outside.
-    pub public_ip: Option<String>,
-    /// Its name inside.
-    pub private_dns: Option<String>,
-    /// Its name outside.
-    pub public_dns: Option<String>,
-}
-
-/// Whether a machine runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Power {
-    /// It is being started.
-    #[default]
-    Pending,
-    /// It runs.
-    Running,
-    /// It is being stopped.
-    Stopping,
-    /// It does not run.
-    Stopped,
-    /// It is going for good.
-    ShuttingDown,
-    /// It is gone for good.
-    Terminated,
-    /// AWS has a new word.
-    Other(String),
-}
-
-impl Power {
-    /// AWS's word.
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Pending => "pending",
-            Self::Running => "running",
-            Self::Stopping => "stopping",
-            Self::Stopped => "stopped",
-            Self::ShuttingDown => "shutting-down",
-            Self::Terminated => "terminated",
-            Self::Other(word) => word,
-        }
-    }
-}
-
-impl From<&str> for Power {
-    fn from(word: &str) -> Self {
-        let known =
-            [Self::Pending, Self::Running, Self::Stopping, Self::Stopped, Self::ShuttingDown, Self::Terminated];
-        known.into_iter().find(|power| power.as_str() == word).unwrap_or_else(|| Self::Other(word.to_owned()))
-    }
-}
-
-/// A disk of a machine.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Disk {
-    /// The name that the machine knows it by.
-    pub device: String,
-    /// Its id.
-    pub volume: String,
-    /// Whether it goes with the machine.
-    pub delete_on_termination: bool,
-}
-
-/// A disk by itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Volume {
-    /// Its id.
-    pub id: String,
-    /// Its size in GiB.
-    pub size_gib: i32,
-    /// Its kind, in AWS's words.
-    pub volume_type: String,
-    /// Its operations a second.
-    pub iops: Option<i32>,
-    /// Whether it is encrypted.
-    pub encrypted: bool,
-    /// With which key.
-    pub kms_key_id: Option<String>,
-}
-
-/// An instance profile of a machine.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Profile {
-    /// Its ARN.
-    pub arn: String,
-    /// What holds it to the machine.
-    pub association: String,
-    state: String,
-}
-
-/// What a machine wrote on its console.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Console {
-    /// The last 64 KiB.
-    pub text: Vec<u8>,
-    /// When AWS read it.
-    pub at: Option<Timestamp>,
-}
 
 /// By what machines are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,48 +34,6 @@ pub enum Search<'a> {
     Tag(&'a str, &'a str),
     /// All of them.
     All,
-}
-
-/// What a machine is made from.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Launch {
-    /// Who asks with the same token twice gets the same machine.
-    pub token: String,
-    /// The image.
-    pub image_id: String,
-    /// The size.
-    pub instance_type: String,
-    /// The key pair.
-    pub key_name: Option<String>,
-    /// The subnet.
-    pub subnet_id: Option<String>,
-    /// Security groups.
-    pub groups: Vec<String>,
-    /// The instance profile, by name or ARN.
-    pub profile: Option<String>,
-    /// The script for the first start.
-    pub user_data: Option<Sealed<String>>,
-    /// Disks.
-    pub disks: Vec<NewDisk>,
-    /// Whether CloudWatch looks every minute.
-    pub monitoring: bool,
-    /// Whether AWS refuses to terminate it.
-    pub protected: bool,
-    /// Whether its disks have a line of their own.
-    pub ebs_optimized: bool,
-    /// Tags of the machine and of its disks.
-    pub tags: Tags,
-}
-
-/// A disk that is made with a machine.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NewDisk {
-    /// The name that the machine knows it by.
-    pub device: String,
-    /// What it is, unless the image says.
-    pub volume: Option<Volume>,
-    /// Whether it goes with the machine.
-    pub delete_on_termination: bool,
 }
 
 /// A setting that is changed by itself.
@@ -298,7 +122,7 @@ impl Aws {
 
     /// Makes a machine. Who asks with the same token gets the same one.
     pub async fn launch_machine(&self, account: &Account, launch: &Launch) -> Result<(), Error> {
-        self.clients(account).ec2().tell("RunInstances", run(launch)).await
+        self.clients(account).ec2().tell("RunInstances", launch::run(launch)).await
     }
 
     /// Changes one setting of a machine.
@@ -393,43 +217,4 @@ impl Aws {
 fn named(form: Form, profile: &str) -> Form {
     let field = if profile.starts_with("arn:") { "Arn" } else { "Name" };
     form.field(format!("IamInstanceProfile.{field}"), profile)
-}
-
-fn run(launch: &Launch) -> Form {
-    let script = launch.user_data.as_ref().map(|script| base64::encode(script.open()));
-    let mut form = Form::new("RunInstances")
-        .field("MinCount", 1)
-        .field("MaxCount", 1)
-        .field("ClientToken", &launch.token)
-        .field("ImageId", &launch.image_id)
-        .field("InstanceType", &launch.instance_type)
-        .maybe("KeyName", launch.key_name.as_ref())
-        .maybe("SubnetId", launch.subnet_id.as_ref())
-        .list("SecurityGroupId", &launch.groups)
-        .maybe("UserData", script)
-        .field("Monitoring.Enabled", launch.monitoring)
-        .field("DisableApiTermination", launch.protected)
-        .field("EbsOptimized", launch.ebs_optimized);
-    if let Some(profile) = &launch.profile {
-        form = named(form, profile);
-    }
-    for (disk, index) in launch.disks.iter().zip(1..) {
-        form = with_disk(form, &format!("BlockDeviceMapping.{index}"), disk);
-    }
-    for (resource, index) in ["instance", "volume"].iter().zip(1..) {
-        let name = format!("TagSpecification.{index}");
-        form = form.field(format!("{name}.ResourceType"), resource).tags(&format!("{name}.Tag"), &launch.tags);
-    }
-    form
-}
-
-fn with_disk(form: Form, name: &str, disk: &NewDisk) -> Form {
-    let form = form.field(format!("{name}.DeviceName"), &disk.device);
-    let Some(volume) = &disk.volume else { return form };
-    form.field(format!("{name}.Ebs.VolumeSize"), volume.size_gib)
-        .field(format!("{name}.Ebs.VolumeType"), &volume.volume_type)
-        .maybe(&format!("{name}.Ebs.Iops"), volume.iops)
-        .field(format!("{name}.Ebs.DeleteOnTermination"), disk.delete_on_termination)
-        .field(format!("{name}.Ebs.Encrypted"), volume.encrypted)
-        .maybe(&format!("{name}.Ebs.KmsKeyId"), volume.kms_key_id.as_ref())
 }

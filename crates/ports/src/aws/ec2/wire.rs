@@ -71,12 +71,7 @@ impl Ec2 {
     }
 
     /// Asks for an action, and reads the answer.
-    pub(super) async fn call<T>(
-        &self,
-        action: &'static str,
-        form: Form,
-        read: Reader<T>,
-    ) -> Result<T, Error>
+    pub(super) async fn call<T>(&self, action: &'static str, form: Form, read: Reader<T>) -> Result<T, Error>
     where
         T: fmt::Debug + Send + Sync + 'static,
     {
@@ -217,4 +212,3 @@ impl<T: fmt::Debug + Send + Sync + 'static> DeserializeResponse for Answer<T> {
         Err(OrchestratorError::operation(Erased::erase(Refusal(told))))
     }
 }
-
