@@ -91,7 +91,7 @@ async fn answer(
         }
         "ModifyInstanceAttribute" if STOPPED_ONLY.iter().any(|name| form.contains_key(*name)) => {
             match state(inner, &request, &field("InstanceId")).await?.as_str() {
-                "stopped" => inner.call(request).await,
+                "stopped" => inner.call(twice_encoded(request, &field("UserData.Value"))).await,
                 other => Ok(refused("IncorrectInstanceState", &format!("it is {other}"))),
             }
         }
@@ -133,6 +133,20 @@ async fn launched(
         book.answers.insert(token, bytes.clone());
     }
     Ok(said(made.status().as_u16(), &String::from_utf8_lossy(&bytes)))
+}
+
+/// The server takes a script here only if it is encoded twice; AWS takes what is encoded once.
+fn twice_encoded(request: HttpRequest, script: &str) -> HttpRequest {
+    if script.is_empty() {
+        return request;
+    }
+    let plain = [("%2B", "+"), ("%2F", "/"), ("%3D", "=")];
+    let once = plain.iter().fold(script.to_owned(), |text, (code, letter)| text.replace(code, letter));
+    let twice = aws_smithy_types::base64::encode(once);
+    let twice = plain.iter().fold(twice, |text, (code, letter)| text.replace(letter, code));
+    let body = request.body().bytes().map(String::from_utf8_lossy).unwrap_or_default();
+    let body = body.replace(&format!("UserData.Value={script}"), &format!("UserData.Value={twice}"));
+    asking(&request, body)
 }
 
 /// How a machine stands, as the server sees it.

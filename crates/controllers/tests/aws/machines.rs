@@ -12,6 +12,7 @@ use ports::aws::{Account, Login};
 use proptest::prelude::{Just, ProptestConfig, Strategy, any};
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
 use crate::ground::{Ground, PATIENCE, REGION};
 use crate::machine_rules::Rules;
@@ -23,9 +24,11 @@ const DRAWN: u32 = 12;
 /// A script with something in it that nobody should see.
 const SCRIPT: &str = "#!/bin/sh\necho hunter2\n";
 
+/// An image that every account of the server has.
+const IMAGE: &str = "ami-03cf127a";
+
 /// What machines are made of in an account.
 struct Parts {
-    image: Value,
     subnet: Value,
     groups: [Value; 2],
 }
@@ -33,7 +36,6 @@ struct Parts {
 /// An account with groups, a key and profiles in it.
 fn furnished(ground: &Ground) -> Parts {
     ground.reset();
-    let images = ground.ask("ec2", "describe_images", json!({ "Owners": ["amazon"] }));
     let subnets = ground.ask("ec2", "describe_subnets", json!({}));
     let subnet = &subnets["Subnets"][0];
     let group = |name: &str| {
@@ -45,21 +47,21 @@ fn furnished(ground: &Ground) -> Parts {
     for name in ["web", "db"] {
         ground.ask("iam", "create_instance_profile", json!({ "InstanceProfileName": name }));
     }
-    Parts { image: images["Images"][0]["ImageId"].clone(), subnet: subnet["SubnetId"].clone(), groups }
+    Parts { subnet: subnet["SubnetId"].clone(), groups }
 }
 
 /// A manifest with every field of the spec.
 fn full(parts: &Parts) -> Value {
     json!({
-        "metadata": { "name": "web", "namespace": "default" },
+        "metadata": { "name": "web" },
         "spec": {
             "providerRef": { "name": "dev" }, "instanceName": "web 1", "instanceType": "t3.micro",
-            "imageID": parts.image, "keyName": "ops", "subnetID": parts.subnet,
+            "imageID": IMAGE, "keyName": "ops", "subnetID": parts.subnet,
             "securityGroupIDs": [parts.groups[0]], "iamInstanceProfile": "web", "userData": SCRIPT,
             "blockDeviceMappings": [
                 { "deviceName": "/dev/sda1", "ebs": { "volumeSize": 8 } },
                 { "deviceName": "/dev/xvdf", "ebs": {
-                    "volumeSize": 20, "volumeType": "io1", "iops": 200, "deleteOnTermination": false, "encrypted": true,
+                    "volumeSize": 20, "volumeType": "gp3", "iops": 4000, "deleteOnTermination": false, "encrypted": true,
                 } },
             ],
             "monitoring": true, "disableApiTermination": true, "ebsOptimized": true, "tags": { "app": "shop" },
@@ -69,12 +71,12 @@ fn full(parts: &Parts) -> Value {
 }
 
 /// A manifest with what has to be there.
-fn plain(parts: &Parts) -> Value {
+fn plain() -> Value {
     json!({
-        "metadata": { "name": "web", "namespace": "default" },
+        "metadata": { "name": "web" },
         "spec": {
             "providerRef": { "name": "dev" }, "instanceName": "web 1", "instanceType": "t3.micro",
-            "imageID": parts.image,
+            "imageID": IMAGE,
         },
     })
 }
@@ -134,30 +136,36 @@ fn view(ground: &Ground, machine: &Value) -> Value {
     })
 }
 
-/// A bench with a provider, a room, and the rules of EC2 in between.
+/// One plane for all: it takes seconds to start.
+static BENCH: OnceCell<Bench> = OnceCell::const_new();
+
+/// A namespace with a provider, a room, and the rules of EC2 in between.
 struct Stage {
-    bench: Bench,
+    bench: &'static Bench,
+    space: String,
     room: EC2Instances,
     desk: Desk,
     rules: Rules,
 }
 
 impl Stage {
-    async fn new(ground: &Ground) -> Self {
-        let (bench, rules) = (Bench::start().await, Rules::default());
-        for manifest in ground.provider() {
+    async fn new(ground: &Ground, space: &str) -> Self {
+        let (bench, rules) = (BENCH.get_or_init(Bench::start).await, Rules::default());
+        for mut manifest in ground.provider() {
+            manifest["metadata"]["namespace"] = space.into();
             bench.create(manifest).await;
         }
         let over = rules.clone();
         let desk = ground.desk_over(bench.gate(), move |inner| over.over(inner));
-        Self { room: EC2Instances::new(desk.clone()), bench, desk, rules }
+        Self { bench, space: space.to_owned(), room: EC2Instances::new(desk.clone()), desk, rules }
     }
 
     async fn create(&self, mut manifest: Value) -> Name {
         manifest["apiVersion"] = "aws-infra-operator.runner.codes/v1alpha1".into();
         manifest["kind"] = "EC2Instance".into();
+        manifest["metadata"]["namespace"] = self.space.clone().into();
         let made = self.bench.create(manifest).await;
-        Name::new("default", made["metadata"]["name"].as_str().expect("it has a name"))
+        Name::new(self.space.clone(), made["metadata"]["name"].as_str().expect("it has a name"))
     }
 
     /// Passes until one writes nothing and nothing is waited for. Returns what was written to AWS on the way.
@@ -213,26 +221,27 @@ fn fields(status: &EC2InstanceStatus) -> Vec<&str> {
     status.drift.iter().map(|drift| drift.field.as_str()).collect()
 }
 
-/// One machine on an account with everything it needs.
-fn one_machine(
-    ground: &Arc<Ground>,
-    gate: &Gate,
-    rules: Rules,
-    manifest: fn(&Parts) -> Value,
-) -> Scenario<EC2Instances> {
-    let parts = furnished(ground);
+/// One machine on an account.
+fn one_machine(ground: &Arc<Ground>, gate: &Gate, rules: Rules, manifest: Value) -> Scenario<EC2Instances> {
     let room = EC2Instances::new(ground.desk_over(gate, move |inner| rules.over(inner)));
     let [secret, provider] = ground.provider();
-    let scenario = Scenario::new(room, manifest(&parts)).given(secret).given(provider).patience(PATIENCE);
+    let scenario = Scenario::new(room, manifest).given(secret).given(provider).patience(PATIENCE);
     let ground = ground.clone();
-    scenario.outside(move || {
-        let all = machines(&ground);
-        all.iter().map(|machine| format!("{}\n", view(&ground, machine))).collect()
-    })
+    scenario.outside(move || machines(&ground).iter().map(|machine| told_of(&ground, machine)).collect())
+}
+
+/// A machine, without what the server draws.
+fn told_of(ground: &Ground, machine: &Value) -> String {
+    let mut view = view(ground, machine);
+    view.as_object_mut().expect("an object").remove("subnetID");
+    format!("{view}\n")
 }
 
 pub async fn a_machine_converges_with_every_field(ground: &Arc<Ground>) {
-    let bench = converge(|gate| one_machine(ground, gate, Rules::default(), full)).await;
+    let known = ground.ask("ec2", "describe_images", json!({ "ImageIds": [IMAGE] }));
+    assert_eq!(known["Images"][0]["ImageId"], IMAGE);
+    let furnish = |gate: &Gate| one_machine(ground, gate, Rules::default(), full(&furnished(ground)));
+    let bench = converge(furnish).await;
     let live = machine(ground);
     let groups = ground.ask(
         "ec2",
@@ -269,19 +278,18 @@ pub async fn a_machine_converges_with_every_field(ground: &Arc<Ground>) {
 }
 
 pub async fn a_machine_survives_any_broken_call(ground: &Arc<Ground>) {
-    let small = |parts: &Parts| {
-        let mut manifest = plain(parts);
-        manifest["spec"]["tags"] = json!({ "app": "shop" });
-        manifest
-    };
     // Nobody sees the machine before it is asked for twice, so that every run asks twice.
-    sweep(|gate| one_machine(ground, gate, Rules::shy(), small)).await;
+    sweep(|gate| {
+        ground.reset();
+        one_machine(ground, gate, Rules::shy(), plain())
+    })
+    .await;
     assert_eq!(machines(ground), Vec::<Value>::new(), "the machine is gone");
 }
 
 pub async fn every_setting_of_a_machine_can_be_changed(ground: &Arc<Ground>) {
     let parts = furnished(ground);
-    let stage = Stage::new(ground).await;
+    let stage = Stage::new(ground, "settings").await;
     let mut manifest = full(&parts);
     let name = stage.create(manifest.take()).await;
     stage.rest(&name).await;
@@ -362,7 +370,7 @@ pub async fn every_setting_of_a_machine_can_be_changed(ground: &Arc<Ground>) {
 
 pub async fn what_was_changed_outside_is_put_back(ground: &Arc<Ground>) {
     let parts = furnished(ground);
-    let stage = Stage::new(ground).await;
+    let stage = Stage::new(ground, "drift").await;
     let name = stage.create(full(&parts)).await;
     stage.rest(&name).await;
     let live = machine(ground);
@@ -416,9 +424,9 @@ pub async fn what_was_changed_outside_is_put_back(ground: &Arc<Ground>) {
 }
 
 pub async fn a_machine_that_is_only_watched_is_not_changed(ground: &Arc<Ground>) {
-    let parts = furnished(ground);
-    let stage = Stage::new(ground).await;
-    let name = stage.create(plain(&parts)).await;
+    ground.reset();
+    let stage = Stage::new(ground, "watched").await;
+    let name = stage.create(plain()).await;
     stage.rest(&name).await;
     stage.annotate(&name, "terrace.dev/mode", "observe").await;
     let id = machine(ground)["InstanceId"].clone();
@@ -444,7 +452,7 @@ fn foreign(ground: &Ground, parts: &Parts, name: &str) -> String {
     let mut tags = vec![json!({ "Key": "team", "Value": "shop" })];
     tags.extend((!name.is_empty()).then(|| json!({ "Key": "Name", "Value": name })));
     let asked = json!({
-        "ImageId": parts.image, "InstanceType": "t3.micro", "MinCount": 1, "MaxCount": 1, "KeyName": "ops",
+        "ImageId": IMAGE, "InstanceType": "t3.micro", "MinCount": 1, "MaxCount": 1, "KeyName": "ops",
         "TagSpecifications": [{ "ResourceType": "instance", "Tags": tags }], "UserData": SCRIPT,
         "SecurityGroupIds": [parts.groups[0]], "IamInstanceProfile": { "Name": "web" },
     });
@@ -454,10 +462,10 @@ fn foreign(ground: &Ground, parts: &Parts, name: &str) -> String {
 
 pub async fn a_machine_is_adopted_only_when_it_is_agreed(ground: &Arc<Ground>) {
     let parts = furnished(ground);
-    let stage = Stage::new(ground).await;
+    let stage = Stage::new(ground, "adoption").await;
     let id = foreign(ground, &parts, "web 1");
     let before = view(ground, &machine(ground));
-    let mut manifest = plain(&parts);
+    let mut manifest = plain();
     manifest["spec"]["monitoring"] = true.into();
     let name = stage.create(manifest).await;
 
@@ -477,14 +485,14 @@ pub async fn a_machine_is_adopted_only_when_it_is_agreed(ground: &Arc<Ground>) {
     assert_eq!(live["InstanceId"], json!(id));
     let after = view(ground, &live);
     assert_eq!((&after["monitoring"], &after["profile"]), (&json!("enabled"), &Value::Null));
-    assert_eq!(after["tags"]["terrace.dev/owner"], "default/web");
+    assert_eq!(after["tags"]["terrace.dev/owner"], "adoption/web");
     assert!(stage.status(&name).await.ready);
 
     // Of two with one name nobody can say which is meant.
     for _ in 0..2 {
         foreign(ground, &parts, "twin");
     }
-    let mut manifest = plain(&parts);
+    let mut manifest = plain();
     manifest["metadata"] = json!({ "name": "twin", "annotations": { "terrace.dev/adopt": "true" } });
     manifest["spec"]["instanceName"] = "twin".into();
     let twin = stage.create(manifest).await;
@@ -502,9 +510,9 @@ pub async fn a_machine_is_adopted_only_when_it_is_agreed(ground: &Arc<Ground>) {
 }
 
 pub async fn a_machine_that_was_terminated_is_made_again_once(ground: &Arc<Ground>) {
-    let parts = furnished(ground);
-    let stage = Stage::new(ground).await;
-    let name = stage.create(plain(&parts)).await;
+    ground.reset();
+    let stage = Stage::new(ground, "ended").await;
+    let name = stage.create(plain()).await;
     stage.rest(&name).await;
     let first = machine(ground)["InstanceId"].clone();
     // A machine of that name that is not ours does not take its place.
@@ -534,9 +542,9 @@ pub async fn a_machine_that_was_terminated_is_made_again_once(ground: &Arc<Groun
 }
 
 pub async fn a_machine_that_was_stopped_stays_so(ground: &Arc<Ground>) {
-    let parts = furnished(ground);
-    let stage = Stage::new(ground).await;
-    let name = stage.create(plain(&parts)).await;
+    ground.reset();
+    let stage = Stage::new(ground, "stopped").await;
+    let name = stage.create(plain()).await;
     stage.rest(&name).await;
     let id = machine(ground)["InstanceId"].clone();
     ground.ask("ec2", "stop_instances", json!({ "InstanceIds": [id] }));
@@ -555,11 +563,11 @@ pub async fn a_machine_that_was_stopped_stays_so(ground: &Arc<Ground>) {
 
 pub async fn two_machines_with_one_mark_are_left_alone(ground: &Arc<Ground>) {
     let parts = furnished(ground);
-    let stage = Stage::new(ground).await;
-    let name = stage.create(plain(&parts)).await;
+    let stage = Stage::new(ground, "twins").await;
+    let name = stage.create(plain()).await;
     stage.rest(&name).await;
     let copy = foreign(ground, &parts, "copy");
-    let mark = json!([{ "Key": "terrace.dev/owner", "Value": "default/web" }]);
+    let mark = json!([{ "Key": "terrace.dev/owner", "Value": "twins/web" }]);
     ground.ask("ec2", "create_tags", json!({ "Resources": [copy], "Tags": mark }));
     assert_eq!(stage.rest(&name).await, Vec::<String>::new());
     let (reason, message) = told(&stage.status(&name).await, READY);
@@ -580,15 +588,15 @@ pub async fn two_machines_with_one_mark_are_left_alone(ground: &Arc<Ground>) {
 }
 
 pub async fn every_policy_is_carried_out(ground: &Arc<Ground>) {
-    let parts = furnished(ground);
-    let stage = Stage::new(ground).await;
+    ground.reset();
+    let stage = Stage::new(ground, "policies").await;
     let table = [
         ("Delete", &["TerminateInstances"][..], None),
-        ("Retain", &[], Some(("running", json!("default/web")))),
+        ("Retain", &[], Some(("running", json!("policies/web")))),
         ("Stop", &["StopInstances", "DeleteTags"], Some(("stopped", Value::Null))),
     ];
     for (policy, calls, left) in table {
-        let mut manifest = plain(&parts);
+        let mut manifest = plain();
         manifest["spec"]["deletionPolicy"] = policy.into();
         let name = stage.create(manifest).await;
         stage.rest(&name).await;
@@ -606,9 +614,9 @@ pub async fn every_policy_is_carried_out(ground: &Arc<Ground>) {
 }
 
 pub async fn a_protected_machine_is_not_terminated(ground: &Arc<Ground>) {
-    let parts = furnished(ground);
-    let stage = Stage::new(ground).await;
-    let mut manifest = plain(&parts);
+    ground.reset();
+    let stage = Stage::new(ground, "protected").await;
+    let mut manifest = plain();
     manifest["spec"]["disableApiTermination"] = true.into();
     let name = stage.create(manifest).await;
     stage.rest(&name).await;
@@ -629,7 +637,7 @@ pub async fn a_protected_machine_is_not_terminated(ground: &Arc<Ground>) {
     assert_eq!(machines(ground), Vec::<Value>::new());
 
     // Protected by somebody else, it is not ours to unlock.
-    let name = stage.create(plain(&parts)).await;
+    let name = stage.create(plain()).await;
     stage.rest(&name).await;
     let id = machine(ground)["InstanceId"].clone();
     let lock = |value: bool| json!({ "InstanceId": id, "DisableApiTermination": { "Value": value } });
@@ -653,7 +661,7 @@ fn account(ground: &Ground) -> Account {
 
 pub async fn what_an_account_holds_can_be_adopted_as_it_is(ground: &Arc<Ground>) {
     let parts = furnished(ground);
-    let stage = Stage::new(ground).await;
+    let stage = Stage::new(ground, "inventory").await;
     for name in ["web 1", "twin", "twin", ""] {
         foreign(ground, &parts, name);
     }
@@ -686,7 +694,7 @@ pub async fn what_an_account_holds_can_be_adopted_as_it_is(ground: &Arc<Ground>)
 
 /// Any spec that EC2 takes.
 fn specs(parts: &Parts) -> impl Strategy<Value = Value> + use<> {
-    let (image, subnet, groups) = (parts.image.clone(), parts.subnet.clone(), parts.groups.clone());
+    let (subnet, groups) = (parts.subnet.clone(), parts.groups.clone());
     let maybe = |value: Value| proptest::option::of(Just(value));
     let flags = any::<[bool; 4]>();
     let texts = ("[a-z *?&=+/ü]{1,20}", proptest::option::of("[ -~\n]{1,200}"));
@@ -702,7 +710,7 @@ fn specs(parts: &Parts) -> impl Strategy<Value = Value> + use<> {
         move |((name, script), mut tags, profile, kind, flags, (key, subnet, count, disk))| {
             tags.retain(|key, _| !key.starts_with("aws:") && key != "Name");
             let mut spec = json!({
-                "providerRef": { "name": "dev" }, "instanceName": name, "instanceType": kind, "imageID": image,
+                "providerRef": { "name": "dev" }, "instanceName": name, "instanceType": kind, "imageID": IMAGE,
                 "tags": tags, "monitoring": flags[0], "disableApiTermination": flags[1],
                 "ebsOptimized": flags[2], "enableConsoleOutput": flags[3],
                 "securityGroupIDs": groups[..count],
@@ -757,7 +765,7 @@ fn agrees(spec: &Value, view: &Value, own: &str) {
 
 pub async fn any_machine_comes_to_rest_as_asked(ground: &Arc<Ground>) {
     let parts = furnished(ground);
-    let stage = Stage::new(ground).await;
+    let stage = Stage::new(ground, "drawn").await;
     let mut runner = TestRunner::new(ProptestConfig {
         cases: DRAWN,
         failure_persistence: None,

@@ -34,6 +34,8 @@ pub(in crate::infra) const NAME: &str = "Name";
 /// The tag of a machine that we stopped, and that is to run again. It stands on the machine, because a status might be lost
 /// between the two.
 pub(in crate::infra) const RESTART: &str = "terrace.dev/restart";
+/// How soon a machine is looked for that has just been made: for a moment it cannot be seen.
+const NEWBORN: Duration = Duration::from_secs(2);
 /// How soon a machine is looked at that is on its way: it takes half a minute.
 const LOOK: Duration = Duration::from_secs(5);
 
@@ -86,7 +88,7 @@ fn several(found: &Found, all: &[&Machine], mut status: EC2InstanceStatus) -> Pa
         ),
     };
     status.out_of_sync(Reason::NotOurs, message);
-    Plan::part(Vec::new(), status, Next::After(RETRY))
+    Plan::part(Vec::new(), status, Next::After(RESYNC))
 }
 
 /// The ids of machines.
@@ -127,15 +129,17 @@ fn made(
         return Plan::part(Vec::new(), status, Next::After(rest));
     }
     let wanted = wanted(instance, open, None);
+    let what = format!("machine {}", instance.spec.instance_name);
+    let message = format!("{what} is being made");
     let case = Case {
         meta: &instance.metadata,
-        what: format!("machine {}", instance.spec.instance_name),
+        what,
         account: open.account.clone(),
         live: None,
         tags: &wanted,
         mends: Vec::new(),
         make: vec![Call::Launch(Box::new(launch::launch(instance, &wanted, token)))],
-        waiting: None,
+        waiting: Some(Waiting { reason: Reason::Provisioning, message, delay: NEWBORN }),
         now,
     };
     case.settle(status)
