@@ -59,6 +59,9 @@ impl Ground {
         server.args(["-H", "127.0.0.1", "-p", &port.to_string()]);
         // It must not find credentials or another server in our environment.
         server.env("MOTO_ALLOW_NONEXISTENT_REGION", "false").stdout(Stdio::null()).stderr(Stdio::null());
+        let images = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/aws/images.json");
+        server.env("MOTO_AMIS_PATH", images).env("MOTO_ENABLE_AMI_VALIDATION", "true");
+        server.env("MOTO_EC2_ENABLE_INSTANCE_TYPE_VALIDATION", "true");
         let server = server
             .spawn()
             .unwrap_or_else(|error| panic!("{}: {error}; `scripts/ensure moto` installs it", bin.display()));

@@ -24,7 +24,7 @@ const DRAWN: u32 = 12;
 /// A script with something in it that nobody should see.
 const SCRIPT: &str = "#!/bin/sh\necho hunter2\n";
 
-/// An image that every account of the server has.
+/// The image in `tests/aws/images.json`.
 const IMAGE: &str = "ami-03cf127a";
 
 /// What machines are made of in an account.
@@ -227,13 +227,12 @@ fn one_machine(ground: &Arc<Ground>, gate: &Gate, rules: Rules, manifest: Value)
     let [secret, provider] = ground.provider();
     let scenario = Scenario::new(room, manifest).given(secret).given(provider).patience(PATIENCE);
     let ground = ground.clone();
-    scenario.outside(move || machines(&ground).iter().map(|machine| told_of(&ground, machine)).collect())
+    scenario.outside(move || machines(&ground).iter().map(brief).collect())
 }
 
-/// A machine, without what the server draws.
-fn told_of(ground: &Ground, machine: &Value) -> String {
-    let mut view = view(ground, machine);
-    view.as_object_mut().expect("an object").remove("subnetID");
+/// A machine, without what the server draws. It is looked at hundreds of times, so with one call only.
+fn brief(machine: &Value) -> String {
+    let view = json!([machine["State"]["Name"], machine["InstanceType"], machine["ImageId"], tags(machine)]);
     format!("{view}\n")
 }
 
