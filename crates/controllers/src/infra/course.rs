@@ -19,7 +19,7 @@ use super::step::Step;
 use super::tags::{Mark, OWNER, mark};
 
 /// The value of the annotation that lets nothing be written.
-const OBSERVE: &str = "observe";
+pub(super) const OBSERVE: &str = "observe";
 /// How soon a resource is looked at that has just been made: only then is it known what AWS made of it.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// How much of the digest of a plan is asked for: enough that no two plans of one object share it.

@@ -14,4 +14,5 @@ mod tags;
 
 pub use aws_provider::AWSProviders;
 pub use desk::Desk;
+pub use inventory::{Found, Kind};
 pub use sqs_queue::SQSQueues;
