@@ -6,11 +6,14 @@ mod course;
 mod desk;
 mod farewell;
 mod inventory;
+mod metrics;
 mod provider;
 mod report;
 mod sqs_queue;
 mod step;
 mod tags;
+#[cfg(test)]
+mod tests;
 
 pub use aws_provider::AWSProviders;
 pub use desk::Desk;
