@@ -7,6 +7,7 @@ mod desk;
 mod farewell;
 mod inventory;
 mod provider;
+mod rds_instance;
 mod report;
 mod sqs_queue;
 mod step;
@@ -14,4 +15,5 @@ mod tags;
 
 pub use aws_provider::AWSProviders;
 pub use desk::Desk;
+pub use rds_instance::RDSInstances;
 pub use sqs_queue::SQSQueues;

@@ -1,8 +1,9 @@
 //! What an account holds, as objects that ask for exactly that.
 
+mod databases;
 mod queues;
 
-use api::infra::{ProviderRef, SQSQueue, Tags};
+use api::infra::{ProviderRef, RDSInstance, SQSQueue, Tags};
 use ports::aws::{Account, Error};
 
 use super::Desk;
@@ -12,6 +13,15 @@ use super::tags::OWNER;
 const NAME_MAX: usize = 63;
 
 impl Desk {
+    /// The database servers of an account.
+    pub async fn databases(
+        &self,
+        account: &Account,
+        provider: &ProviderRef,
+    ) -> Result<Vec<RDSInstance>, Error> {
+        databases::found(&self.aws, account, provider).await
+    }
+
     /// The queues of an account.
     pub async fn queues(&self, account: &Account, provider: &ProviderRef) -> Result<Vec<SQSQueue>, Error> {
         queues::found(&self.aws, account, provider).await
