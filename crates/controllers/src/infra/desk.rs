@@ -85,15 +85,23 @@ impl Desk {
     where
         Asked: Future<Output = Result<Option<F>, Error>>,
     {
-        let now = reader.now();
-        let (account, default_tags) = match provider::find(
-            reader,
-            (&visitor.name, visitor.going),
-            visitor.provider,
-            &self.aws,
-        )
-        .await?
-        {
+        let found =
+            provider::find(reader, (&visitor.name, visitor.going), visitor.provider, &self.aws).await?;
+        self.look_into(found, reader.now(), visitor, ask).await
+    }
+
+    /// Looks into the account of a provider that was found before.
+    pub(super) async fn look_into<F, Asked>(
+        &self,
+        provider: Provider,
+        now: Timestamp,
+        visitor: Visitor<'_>,
+        ask: impl FnOnce(Arc<Account>) -> Asked,
+    ) -> Result<World<F>, Fault>
+    where
+        Asked: Future<Output = Result<Option<F>, Error>>,
+    {
+        let (account, default_tags) = match provider {
             Provider::Ready(account, tags) => (account, tags),
             // This machine holds nothing of AWS, so there is nothing that would have to go.
             Provider::Local if visitor.going => {

@@ -32,7 +32,11 @@ pub struct Ground {
     pub endpoint: String,
     server: Child,
     oracle: Mutex<Oracle>,
+    heard: Heard,
 }
+
+/// The passwords that were sent: nobody can ask for them afterwards.
+type Heard = Arc<Mutex<Vec<String>>>;
 
 struct Oracle {
     child: Child,
@@ -69,7 +73,7 @@ impl Ground {
         let mut child = oracle.spawn().expect("AWS's own client starts");
         let (ask, hear) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
         let oracle = Mutex::new(Oracle { child, ask, hear: BufReader::new(hear) });
-        let mut ground = Self { endpoint, server, oracle };
+        let mut ground = Self { endpoint, server, oracle, heard: Heard::default() };
         ground.wait(port);
         ground
     }
@@ -119,8 +123,14 @@ impl Ground {
 
     /// A desk whose requests go through a gate, each tried once.
     pub fn desk(&self, gate: &Gate) -> Desk {
-        let settings = Settings { attempts: 1, http: Some(gated(gate)), ..Settings::default() };
+        let http = gated(gate, &self.heard);
+        let settings = Settings { attempts: 1, http: Some(http), ..Settings::default() };
         Desk::new(Arc::new(Aws::new(settings)))
+    }
+
+    /// The password that was sent last.
+    pub fn last_password(&self) -> Option<String> {
+        self.heard.lock().last().cloned()
     }
 
     /// A Secret and a provider in `default` that is ready.
@@ -149,16 +159,17 @@ fn cache() -> PathBuf {
 }
 
 /// An HTTP client whose requests go through a gate.
-fn gated(gate: &Gate) -> SharedHttpClient {
-    let (gate, inner) = (gate.clone(), Builder::new().build_http());
+fn gated(gate: &Gate, heard: &Heard) -> SharedHttpClient {
+    let (gate, heard, inner) = (gate.clone(), heard.clone(), Builder::new().build_http());
     http_client_fn(move |settings, components| {
         let inner = inner.http_connector(settings, components);
-        SharedHttpConnector::new(Line { gate: gate.clone(), inner })
+        SharedHttpConnector::new(Line { gate: gate.clone(), heard: heard.clone(), inner })
     })
 }
 
 struct Line {
     gate: Gate,
+    heard: Heard,
     inner: SharedHttpConnector,
 }
 
@@ -171,6 +182,7 @@ impl std::fmt::Debug for Line {
 impl HttpConnector for Line {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let (what, writes) = told(&request);
+        self.heard.lock().extend(password(&request));
         let (gate, asked) = (self.gate.clone(), self.inner.call(request));
         HttpConnectorFuture::new(async move {
             let answer = match writes {
@@ -184,6 +196,12 @@ impl HttpConnector for Line {
             }
         })
     }
+}
+
+/// The administrator's password in a request.
+fn password(request: &HttpRequest) -> Option<String> {
+    let body = request.body().bytes().map(String::from_utf8_lossy)?;
+    body.split('&').find_map(|pair| pair.strip_prefix("MasterUserPassword=")).map(str::to_owned)
 }
 
 /// What a request asks for, and whether it changes anything.

@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, reason = "it is its own test runner")]
 #![recursion_limit = "256"]
 
+mod databases;
 mod ground;
 mod queues;
 
@@ -22,7 +23,23 @@ macro_rules! rows {
     };
 }
 
-const ROWS: &[(&str, Row)] = rows![queues::a_queue_converges, queues::a_queue_survives_any_broken_call,];
+const ROWS: &[(&str, Row)] = rows![
+    queues::a_queue_converges,
+    queues::a_queue_survives_any_broken_call,
+    databases::a_database_converges_with_every_field,
+    databases::a_database_survives_any_broken_call,
+    databases::a_database_whose_password_is_drawn_survives_any_broken_call,
+    databases::every_field_of_a_database_that_can_change_is_changed,
+    databases::what_was_changed_outside_is_put_back_and_told,
+    databases::a_database_that_is_only_watched_is_never_changed,
+    databases::a_database_of_others_is_taken_over_only_when_asked_and_approved,
+    databases::a_database_goes_as_its_policy_says,
+    databases::a_protected_database_stays,
+    databases::a_password_changes_with_its_secret_and_is_told_nowhere,
+    databases::a_database_without_its_password_is_not_made,
+    databases::an_inventory_asks_for_what_is_there,
+    databases::any_database_converges_and_is_as_its_spec_says,
+];
 /// Four times what a worker has otherwise, in bytes.
 const STACK: usize = 8 * 1024 * 1024;
 

@@ -6,6 +6,7 @@
 mod clients;
 mod error;
 mod login;
+mod rds;
 mod sqs;
 mod sts;
 mod witness;
@@ -20,6 +21,7 @@ use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use parking_lot::Mutex;
 
 pub use error::Error;
+pub use rds::{Database, DatabaseChange, DatabaseSettings, NewDatabase};
 pub use sqs::Queue;
 pub use sts::Identity;
 pub use witness::{Call, Ending, Witness};

@@ -1,5 +1,6 @@
 //! What an account holds, as objects that ask for exactly that.
 
+mod databases;
 mod queues;
 
 use std::collections::BTreeSet;
@@ -99,7 +100,8 @@ impl Desk {
         Ok(found)
     }
 
-    async fn found(
+    /// All resources of a kind in an account and region.
+    pub async fn found(
         &self,
         account: &Account,
         provider: &ProviderRef,
@@ -108,7 +110,7 @@ impl Desk {
         let aws = &self.aws;
         Ok(match kind {
             Kind::S3Bucket => Vec::new(),
-            Kind::RDSInstance => Vec::new(),
+            Kind::RDSInstance => written(kind, databases::found(aws, account, provider).await?),
             Kind::EC2Instance => Vec::new(),
             Kind::SQSQueue => written(kind, queues::found(aws, account, provider).await?),
         })

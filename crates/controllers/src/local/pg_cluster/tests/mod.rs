@@ -55,6 +55,7 @@ fn empty() -> World {
         given: None,
         superuser: Held::Nothing,
         given_superuser: None,
+        given_roles: BTreeMap::new(),
         archive: false,
         origin: None,
         kept: None,
