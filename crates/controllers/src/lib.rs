@@ -25,6 +25,7 @@ pub fn all<A: Admin>(
         entered(claims::DatabaseClaims::new(claims.clone())),
         entered(claims::DbRoleClaims::new(claims)),
         entered(infra::AWSProviders::new(infra.clone())),
+        entered(infra::S3Buckets::new(infra.clone())),
         entered(infra::SQSQueues::new(infra)),
     ]
 }

@@ -8,10 +8,12 @@ mod farewell;
 mod inventory;
 mod provider;
 mod report;
+mod s3_bucket;
 mod sqs_queue;
 mod step;
 mod tags;
 
 pub use aws_provider::AWSProviders;
 pub use desk::Desk;
+pub use s3_bucket::S3Buckets;
 pub use sqs_queue::SQSQueues;

@@ -6,6 +6,7 @@
 mod clients;
 mod error;
 mod login;
+mod s3;
 mod sqs;
 mod sts;
 mod witness;
@@ -19,6 +20,7 @@ use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use parking_lot::Mutex;
 
 pub use error::Error;
+pub use s3::{Bucket, Content, Encryption, Grant, LiveRule, Setting, Whereabouts};
 pub use sqs::Queue;
 pub use sts::Identity;
 pub use witness::{Call, Witness};

@@ -1,8 +1,9 @@
 //! What an account holds, as objects that ask for exactly that.
 
+mod buckets;
 mod queues;
 
-use api::infra::{ProviderRef, SQSQueue, Tags};
+use api::infra::{ProviderRef, S3Bucket, SQSQueue, Tags};
 use ports::aws::{Account, Error};
 
 use super::Desk;
@@ -12,6 +13,11 @@ use super::tags::OWNER;
 const NAME_MAX: usize = 63;
 
 impl Desk {
+    /// The buckets of an account in its region.
+    pub async fn buckets(&self, account: &Account, provider: &ProviderRef) -> Result<Vec<S3Bucket>, Error> {
+        buckets::found(&self.aws, account, provider).await
+    }
+
     /// The queues of an account.
     pub async fn queues(&self, account: &Account, provider: &ProviderRef) -> Result<Vec<SQSQueue>, Error> {
         queues::found(&self.aws, account, provider).await
