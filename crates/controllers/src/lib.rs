@@ -26,6 +26,7 @@ pub fn all<A: Admin>(
         entered(claims::DbRoleClaims::new(claims)),
         entered(infra::AWSProviders::new(infra.clone())),
         entered(infra::RDSInstances::new(infra.clone())),
+        entered(infra::S3Buckets::new(infra.clone())),
         entered(infra::SQSQueues::new(infra)),
     ]
 }

@@ -7,6 +7,7 @@ mod clients;
 mod error;
 mod login;
 mod rds;
+mod s3;
 mod sqs;
 mod sts;
 mod witness;
@@ -22,6 +23,7 @@ use parking_lot::Mutex;
 
 pub use error::Error;
 pub use rds::{Database, DatabaseChange, DatabaseSettings, NewDatabase};
+pub use s3::{Bucket, Content, Encryption, Grant, LiveRule, Setting, Whereabouts};
 pub use sqs::Queue;
 pub use sts::Identity;
 pub use witness::{Call, Ending, Witness};

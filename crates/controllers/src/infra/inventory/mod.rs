@@ -1,5 +1,6 @@
 //! What an account holds, as objects that ask for exactly that.
 
+mod buckets;
 mod databases;
 mod queues;
 
@@ -109,7 +110,7 @@ impl Desk {
     ) -> Result<Vec<Found>, Error> {
         let aws = &self.aws;
         Ok(match kind {
-            Kind::S3Bucket => Vec::new(),
+            Kind::S3Bucket => written(kind, buckets::found(aws, account, provider).await?),
             Kind::RDSInstance => written(kind, databases::found(aws, account, provider).await?),
             Kind::EC2Instance => Vec::new(),
             Kind::SQSQueue => written(kind, queues::found(aws, account, provider).await?),
