@@ -44,6 +44,8 @@ pub(super) struct Case<'a, C> {
     pub(super) live: Option<&'a Tags>,
     /// All tags that it is to have.
     pub(super) tags: &'a Tags,
+    /// Those of them that its spec names.
+    pub(super) own: &'a Tags,
     /// What makes it, settings included.
     pub(super) make: Vec<C>,
     /// What mends it. The mark is among it.
@@ -126,11 +128,17 @@ impl<C> Case<'_, C> {
         self.mended(status, news)
     }
 
-    /// What differs; on a resource that is not ours yet, the mark does not count.
+    /// What differs. On a resource that is not ours yet, tags do not count that come with us: the mark, and those of the
+    /// provider that it lacks.
     fn differences(&self, ours: bool) -> impl Iterator<Item = &Drift> {
+        let unnamed = |key: &&String| !self.own.contains_key(*key);
+        let brought: Vec<String> = self.tags.keys().filter(unnamed).map(|key| tags::field(key)).collect();
         let mark = tags::field(OWNER);
+        let comes = move |drift: &Drift| {
+            drift.field == mark || drift.actual.is_empty() && brought.contains(&drift.field)
+        };
         let all = self.mends.iter().flat_map(|mend| &mend.fields);
-        all.filter(move |drift| ours || drift.field != mark)
+        all.filter(move |drift| ours || !comes(drift))
     }
 
     fn absent<S: Report>(self, mut status: S) -> Plan<Step<C>, S> {

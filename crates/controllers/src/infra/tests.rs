@@ -23,6 +23,7 @@ struct Situation {
     generation: i64,
     status: Value,
     live: Option<Value>,
+    own: Value,
     mends: Vec<Mend<&'static str>>,
     waiting: Option<Waiting>,
 }
@@ -34,7 +35,8 @@ impl Default for Situation {
             "lastSyncTime": "2026-01-01T11:59:00Z",
         });
         let live = Some(json!({ "terrace.dev/owner": "default/orders" }));
-        Self { annotations: json!({}), generation: 1, status, live, mends: Vec::new(), waiting: None }
+        let (annotations, own) = (json!({}), json!({}));
+        Self { annotations, generation: 1, status, live, own, mends: Vec::new(), waiting: None }
     }
 }
 
@@ -67,9 +69,14 @@ fn new_tag() -> Mend<&'static str> {
     Mend { fields: vec![field("tags[team]", "shop", "")], call: "tag" }
 }
 
+fn other_tag() -> Mend<&'static str> {
+    Mend { fields: vec![field("tags[team]", "shop", "store")], call: "tag" }
+}
+
 /// What is planned, in one line.
 fn told(of: Situation) -> String {
-    let Situation { annotations, generation, status, live, mends, waiting } = of;
+    let Situation { annotations, generation, status, live, own, mends, waiting } = of;
+    let own = tags(&own);
     let (meta, live) = (meta(&annotations, generation), live.as_ref().map(tags));
     let all = tags(&json!({ "team": "shop", "terrace.dev/owner": "default/orders" }));
     let case = Case {
@@ -78,6 +85,7 @@ fn told(of: Situation) -> String {
         account: account(),
         live: live.as_ref(),
         tags: &all,
+        own: &own,
         make: vec!["make"],
         mends,
         waiting,
@@ -223,6 +231,28 @@ fn every_difference_is_made_mended_watched_or_asked_about() {
             format!("mark; {good}; dated; After(300s)"),
         ),
         (
+            "nobody's, asked for, without the provider's tags",
+            Situation { annotations: adopt(), status: fresh(), live: none(), mends: vec![new_tag(), a_mark()], ..of() },
+            format!("tag; mark; {good}; dated; After(300s)"),
+        ),
+        (
+            "nobody's, asked for, with another value of a provider's tag",
+            Situation { annotations: adopt(), status: fresh(), live: none(), mends: vec![other_tag()], ..of() },
+            "Ready=False/AwaitingApproval; Synced=False/AwaitingApproval; drift tags[team]; After(300s)".into(),
+        ),
+        (
+            "nobody's, asked for, without a tag that the spec names",
+            Situation {
+                annotations: adopt(), status: fresh(), live: none(), own: json!({ "team": "shop" }), mends: vec![new_tag()], ..of()
+            },
+            "Ready=False/AwaitingApproval; Synced=False/AwaitingApproval; drift tags[team]; After(300s)".into(),
+        ),
+        (
+            "nobody's, watched, without the provider's tags",
+            Situation { annotations: observe(), status: fresh(), live: none(), mends: vec![new_tag(), a_mark()], ..of() },
+            format!("{good}; dated; After(300s)"),
+        ),
+        (
             "nobody's, asked for, otherwise",
             Situation { annotations: adopt(), status: fresh(), live: none(), mends: vec![delay(), a_mark()], ..of() },
             "Ready=False/AwaitingApproval; Synced=False/AwaitingApproval; drift delaySeconds; After(300s)".into(),
@@ -254,6 +284,7 @@ fn the_approval_is_asked_for_by_its_digest_and_a_foreign_mark_is_named() {
             account: account(),
             live: Some(&live),
             tags: &all,
+            own: &Tags::new(),
             make: vec!["make"],
             mends,
             waiting: None,

@@ -76,6 +76,7 @@ pub(super) fn plan(
         account: open.account.clone(),
         live: open.found.as_ref().map(|live| &live.tags),
         tags: &wanted,
+        own: &spec.tags,
         mends: mends.collect(),
         make: vec![create(spec, &wanted)],
         waiting: None,

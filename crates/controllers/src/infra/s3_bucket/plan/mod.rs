@@ -138,6 +138,7 @@ fn settle(
         account: open.account.clone(),
         live: live.map(|live| &live.tags),
         tags: &wanted,
+        own: &bucket.spec.tags,
         make: make.into_iter().map(call).collect(),
         mends: mends.unwrap_or_default(),
         waiting: None,
