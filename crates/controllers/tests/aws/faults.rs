@@ -160,10 +160,15 @@ pub async fn a_clock_that_is_wrong_is_corrected(ground: &Arc<Ground>) {
         let date = heard.text.lines().find_map(|line| line.strip_prefix("x-amz-date: "))?;
         let signed = jiff::civil::DateTime::strptime("%Y%m%dT%H%M%SZ", date.trim()).ok()?;
         let signed = signed.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp();
+        let (kind, body) = match to_sqs(heard) {
+            true => ("application/x-amz-json-1.0", r#"{"__type":"InvalidSignatureException","message":"not now"}"#),
+            false => ("text/xml", "<ErrorResponse><Error><Code>SignatureDoesNotMatch</Code></Error></ErrorResponse>"),
+        };
+        let date = theirs.strftime("%a, %d %b %Y %H:%M:%S GMT");
         (theirs.duration_since(signed).abs() > jiff::SignedDuration::from_mins(5)).then(|| Fate::Answer {
             status: 403,
-            headers: format!("Content-Type: text/xml\r\nDate: {}\r\n", theirs.strftime("%a, %d %b %Y %H:%M:%S GMT")),
-            body: "<ErrorResponse><Error><Code>SignatureDoesNotMatch</Code><Message>Signature not yet current</Message></Error></ErrorResponse>".into(),
+            headers: format!("Content-Type: {kind}\r\nDate: {date}\r\n"),
+            body: body.into(),
         })
     });
     home.provider("behind", &proxy.endpoint).await;

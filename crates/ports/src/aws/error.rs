@@ -95,6 +95,9 @@ where
     match &error {
         SdkError::ServiceError(answer) => {
             let status = answer.raw().status().as_u16();
+            if answer.raw().status().is_success() && answer.err().code().is_none() {
+                return Error::garbled(operation, story(&error));
+            }
             let code = answer.err().code().map_or_else(|| of_status(status), str::to_owned);
             let message = answer.err().message().unwrap_or("no message");
             Error::Refused { operation, code, message: message.chars().take(MESSAGE_MAX).collect() }
