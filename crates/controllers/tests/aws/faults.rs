@@ -56,6 +56,8 @@ fn every_way() -> Vec<Bad> {
         bad("overloaded", bare(503, ""), &["ServiceUnavailable"]),
         bad("expired", json_answer(403, "ExpiredTokenException"), &["ExpiredTokenException"]),
         bad("denied", bare(403, "<Error><Code>AccessDenied</Code></Error>"), &["AccessDenied"]),
+        // A service that speaks JSON, behind somebody who speaks XML.
+        bad("strange", bare(403, "<E><Code>AuthFailure</Code><Message>no</Message></E>"), &["AuthFailure"]),
         bad("late", json_answer(400, "RequestExpired"), &["RequestExpired"]),
         bad("skewed", json_answer(403, "RequestTimeTooSkewed"), &["RequestTimeTooSkewed"]),
         bad("unsigned", json_answer(403, "SignatureDoesNotMatch"), &["SignatureDoesNotMatch"]),
