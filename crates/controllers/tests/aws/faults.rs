@@ -114,11 +114,19 @@ pub async fn bad_lines_delay_nobody_else_and_are_got_over(ground: &Arc<Ground>) 
     // While all of them are bad, the good one works.
     home.queue("good", "good", json!({ "delaySeconds": 3 })).await;
     home.until_met("good").await;
-    println!("       a good line serves within {:.1} s beside {} bad ones", begun.elapsed().as_secs_f64(), lines.len());
+    println!(
+        "       a good line serves within {:.1} s beside {} bad ones",
+        begun.elapsed().as_secs_f64(),
+        lines.len()
+    );
     for (bad, _) in &lines {
         let told = async || {
             let (ready, synced) = home.queue_says(bad.name).await;
-            assert!(ready.starts_with("True/Available"), "{}: what was ready is so as far as anybody knows: {ready}", bad.name);
+            assert!(
+                ready.starts_with("True/Available"),
+                "{}: what was ready is so as far as anybody knows: {ready}",
+                bad.name
+            );
             bad.reasons.iter().any(|reason| synced.starts_with(&format!("False/{reason}: ")))
         };
         home.until(&format!("{} says {:?}", bad.name, bad.reasons), told).await;
@@ -163,8 +171,14 @@ pub async fn a_clock_that_is_wrong_is_corrected(ground: &Arc<Ground>) {
         let signed = jiff::civil::DateTime::strptime("%Y%m%dT%H%M%SZ", date.trim()).ok()?;
         let signed = signed.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp();
         let (kind, body) = match to_sqs(heard) {
-            true => ("application/x-amz-json-1.0", r#"{"__type":"InvalidSignatureException","message":"not now"}"#),
-            false => ("text/xml", "<ErrorResponse><Error><Code>SignatureDoesNotMatch</Code></Error></ErrorResponse>"),
+            true => (
+                "application/x-amz-json-1.0",
+                r#"{"__type":"InvalidSignatureException","message":"not now"}"#,
+            ),
+            false => (
+                "text/xml",
+                "<ErrorResponse><Error><Code>SignatureDoesNotMatch</Code></Error></ErrorResponse>",
+            ),
         };
         let date = theirs.strftime("%a, %d %b %Y %H:%M:%S GMT");
         (theirs.duration_since(signed).abs() > jiff::SignedDuration::from_mins(5)).then(|| Fate::Answer {

@@ -42,7 +42,8 @@ impl Home {
     pub async fn provider(&self, name: &str, endpoint: &str) {
         self.bench.create(secret(name, &format!("AKIA{}", name.to_uppercase()), "not-a-secret")).await;
         self.bench.create(provider(name, endpoint, json!({ "credentialsSecret": { "name": name } }))).await;
-        self.until(&format!("provider {name}"), async || self.provider_says(name).await.starts_with("True")).await;
+        self.until(&format!("provider {name}"), async || self.provider_says(name).await.starts_with("True"))
+            .await;
     }
 
     /// A queue at a provider, both called so.
@@ -68,7 +69,8 @@ impl Home {
     /// What a queue says of itself: `Ready` and `Synced`.
     pub async fn queue_says(&self, name: &str) -> (String, String) {
         let found = self.bench.get::<SQSQueue>("default", name).await;
-        let conditions = found.and_then(|found| found.status).map(|status| status.conditions).unwrap_or_default();
+        let conditions =
+            found.and_then(|found| found.status).map(|status| status.conditions).unwrap_or_default();
         (told(find(&conditions, READY)), told(find(&conditions, SYNCED)))
     }
 

@@ -30,7 +30,8 @@ fn actions(heard: &[Heard], action: &str) -> Vec<Heard> {
 
 /// Waits until a provider says something that begins so.
 async fn until_says(home: &Home, name: &str, want: &str) -> String {
-    home.until(&format!("{name} says {want}"), async || home.provider_says(name).await.starts_with(want)).await;
+    home.until(&format!("{name} says {want}"), async || home.provider_says(name).await.starts_with(want))
+        .await;
     home.provider_says(name).await
 }
 
@@ -93,13 +94,21 @@ pub async fn keys_log_in_both_ways_and_bad_ones_are_told_in_the_words_of_aws(gro
     assert_eq!(status.account_id.as_deref(), Some("123456789012"));
     assert_eq!(status.caller_identity.as_deref(), Some("arn:aws:iam::123456789012:user/terrace"));
     assert!(status.ready && status.last_authentication_time.is_some());
-    until_says(&home, "wrong", "False/SignatureDoesNotMatch: AWS: GetCallerIdentity was refused with SignatureDoesNotMatch").await;
+    until_says(
+        &home,
+        "wrong",
+        "False/SignatureDoesNotMatch: AWS: GetCallerIdentity was refused with SignatureDoesNotMatch",
+    )
+    .await;
     until_says(&home, "unknown", "False/InvalidClientTokenId").await;
     for name in ["good", "poor", "wrong"] {
         home.queue(name, name, json!({})).await;
     }
     home.until_met("good").await;
-    home.until("the poor may not", async || home.queue_says("poor").await.1.starts_with("False/AccessDenied")).await;
+    home.until("the poor may not", async || {
+        home.queue_says("poor").await.1.starts_with("False/AccessDenied")
+    })
+    .await;
     let said = home.queue_says("wrong").await.1;
     assert!(said.starts_with("False/DependencyNotReady: AWSProvider default/wrong is not ready"), "{said}");
     assert!(said.contains("SignatureDoesNotMatch"), "{said}");
@@ -148,7 +157,10 @@ pub async fn a_pod_logs_in_with_its_token_as_it_is_then(ground: &Arc<Ground>) {
     home.bench.create(provider("pod", &proxy.endpoint, json!({ "roleARN": ROLE }))).await;
     let said = until_says(&home, "pod", "False/WebIdentityTokenMissing").await;
     assert!(said.contains("cannot be read: No such file"), "{said}");
-    assert!(said.contains(&*file.display().to_string()) && said.contains("eks.amazonaws.com/role-arn"), "{said}");
+    assert!(
+        said.contains(&*file.display().to_string()) && said.contains("eks.amazonaws.com/role-arn"),
+        "{said}"
+    );
     assert_eq!(proxy.take().len(), 0, "there was nothing to ask with");
     std::fs::write(&file, "first-token\n").expect("a token");
     until_says(&home, "pod", "True/Available").await;
@@ -158,8 +170,17 @@ pub async fn a_pod_logs_in_with_its_token_as_it_is_then(ground: &Arc<Ground>) {
     let asked = actions(&proxy.take(), "AssumeRoleWithWebIdentity");
     assert!(!asked.is_empty());
     for heard in asked {
-        assert!(heard.text.contains("WebIdentityToken=first-token&") || heard.text.ends_with("WebIdentityToken=first-token"), "{}", heard.text);
-        assert!(heard.text.contains("RoleArn=arn%3Aaws%3Aiam%3A%3A123456789012%3Arole%2Fterrace"), "{}", heard.text);
+        assert!(
+            heard.text.contains("WebIdentityToken=first-token&")
+                || heard.text.ends_with("WebIdentityToken=first-token"),
+            "{}",
+            heard.text
+        );
+        assert!(
+            heard.text.contains("RoleArn=arn%3Aaws%3Aiam%3A%3A123456789012%3Arole%2Fterrace"),
+            "{}",
+            heard.text
+        );
         assert_eq!(heard.key, "", "it needs no key");
     }
     // The token is replaced while we run, and what it was good for ends soon.
@@ -185,10 +206,17 @@ pub async fn a_role_is_taken_on_with_its_external_id_and_again_before_it_ends(gr
     assert_eq!(asked.len(), 1, "what lasts an hour is asked for once");
     assert_eq!(asked[0].key, "AKIABASE");
     assert!(asked[0].text.contains("ExternalId=the-other-side"), "{}", asked[0].text);
-    assert!(asked[0].text.contains("RoleArn=arn%3Aaws%3Aiam%3A%3A123456789012%3Arole%2Fterrace"), "{}", asked[0].text);
+    assert!(
+        asked[0].text.contains("RoleArn=arn%3Aaws%3Aiam%3A%3A123456789012%3Arole%2Fterrace"),
+        "{}",
+        asked[0].text
+    );
     let others: Vec<_> = heard.iter().filter(|heard| heard.action != "AssumeRole").collect();
     let taken = others[0].key.clone();
-    assert!(others.iter().all(|heard| heard.key == taken && heard.key != "AKIABASE"), "all else is asked as the role");
+    assert!(
+        others.iter().all(|heard| heard.key == taken && heard.key != "AKIABASE"),
+        "all else is asked as the role"
+    );
     assert!(others.iter().all(|heard| heard.text.to_lowercase().contains("x-amz-security-token")));
     // AWS takes them no longer, an hour before their end: they are asked for again.
     let old = taken.clone();
@@ -240,7 +268,11 @@ pub async fn what_a_provider_lacks_is_said_and_enough_when_it_comes(ground: &Arc
     let said = until_says(&home, "nothing", "False/CredentialsMissing").await;
     assert!(said.contains("set roleARN, credentialsSecret"), "{said}");
     for name in ["missing", "foreign", "elsewhere"] {
-        let at = if name == "elsewhere" { json!({ "name": name, "namespace": "shop" }) } else { json!({ "name": name }) };
+        let at = if name == "elsewhere" {
+            json!({ "name": name, "namespace": "shop" })
+        } else {
+            json!({ "name": name })
+        };
         home.queue(name, name, json!({ "providerRef": at })).await;
     }
     home.queue("nowhere", "nowhere", json!({})).await;
@@ -251,7 +283,11 @@ pub async fn what_a_provider_lacks_is_said_and_enough_when_it_comes(ground: &Arc
         })
         .await;
     };
-    says("missing", "DependencyNotReady: AWSProvider default/missing is not ready: Secret default/missing does not exist").await;
+    says(
+        "missing",
+        "DependencyNotReady: AWSProvider default/missing is not ready: Secret default/missing does not exist",
+    )
+    .await;
     says("foreign", "DependencyNotReady: AWSProvider default/foreign is not ready").await;
     says("elsewhere", "ConsentMissing: AWSProvider shop/elsewhere is in another namespace").await;
     says("nowhere", "DependencyNotReady: AWSProvider default/nowhere does not exist").await;
@@ -261,7 +297,9 @@ pub async fn what_a_provider_lacks_is_said_and_enough_when_it_comes(ground: &Arc
     home.bench.patch::<Secret>(&Name::new("vault", "vault"), allow("other,default")).await;
     home.bench.patch::<AWSProvider>(&Name::new("shop", "elsewhere"), allow("default")).await;
     home.bench.create(secret("nowhere", "AKIANOWHERE", "not-a-secret")).await;
-    home.bench.create(provider("nowhere", &ground.endpoint, json!({ "credentialsSecret": { "name": "nowhere" } }))).await;
+    home.bench
+        .create(provider("nowhere", &ground.endpoint, json!({ "credentialsSecret": { "name": "nowhere" } })))
+        .await;
     for name in ["missing", "foreign", "elsewhere", "nowhere"] {
         home.until_met(name).await;
     }
@@ -310,12 +348,16 @@ pub async fn a_provider_that_cannot_log_in_says_so_and_its_queues_too(ground: &A
         })
     });
     // Something about it changes, so that it is asked.
-    home.bench.patch::<AWSProvider>(&named("shaky"), json!({ "spec": { "defaultTags": { "a": "b" } } })).await;
+    home.bench
+        .patch::<AWSProvider>(&named("shaky"), json!({ "spec": { "defaultTags": { "a": "b" } } }))
+        .await;
     let said = until_says(&home, "shaky", "False/ExpiredToken").await;
     assert!(said.contains("The security token included in the request is expired"), "{said}");
     home.until("its queue says so", async || {
         let (ready, synced) = home.queue_says("shaky").await;
-        ready.starts_with("True") && synced.starts_with("False/DependencyNotReady") && synced.contains("ExpiredToken")
+        ready.starts_with("True")
+            && synced.starts_with("False/DependencyNotReady")
+            && synced.contains("ExpiredToken")
     })
     .await;
     proxy.relent();
@@ -339,11 +381,15 @@ pub async fn nobody_sees_a_key(ground: &Arc<Ground>) {
     until_says(&home, "quiet", "True/Available").await;
     home.queue("quiet", "quiet", json!({})).await;
     home.until_met("quiet").await;
-    assert!(proxy.heard().iter().any(|heard| heard.text.contains("token-canary")), "the token is sent, to AWS only");
+    assert!(
+        proxy.heard().iter().any(|heard| heard.text.contains("token-canary")),
+        "the token is sent, to AWS only"
+    );
     proxy.rule(|heard| heard.action.contains("Queue").then_some(Fate::Half));
     home.bench.patch::<SQSQueue>(&named("quiet"), json!({ "spec": { "delaySeconds": 3 } })).await;
     home.until("it fails", async || home.queue_says("quiet").await.1.starts_with("False")).await;
-    home.until("it is logged", async || journal.lines().iter().any(|line| line.contains("pass failed"))).await;
+    home.until("it is logged", async || journal.lines().iter().any(|line| line.contains("pass failed")))
+        .await;
     let mut all = journal.lines();
     let client = home.bench.client();
     let events: Api<Event> = Api::all(client.clone());
@@ -352,8 +398,18 @@ pub async fn nobody_sees_a_key(ground: &Arc<Ground>) {
     all.extend(list.items.iter().map(|event| serde_json::to_string(event).expect("JSON")));
     let providers: Api<AWSProvider> = Api::all(client.clone());
     let queues: Api<SQSQueue> = Api::all(client.clone());
-    all.extend(providers.list(&Default::default()).await.expect("a list").items.iter().map(|it| json!(it).to_string()));
-    all.extend(queues.list(&Default::default()).await.expect("a list").items.iter().map(|it| json!(it).to_string()));
+    all.extend(
+        providers
+            .list(&Default::default())
+            .await
+            .expect("a list")
+            .items
+            .iter()
+            .map(|it| json!(it).to_string()),
+    );
+    all.extend(
+        queues.list(&Default::default()).await.expect("a list").items.iter().map(|it| json!(it).to_string()),
+    );
     let shown = all.iter().find(|line| line.contains(CANARY) || line.contains(&CANARY.replace('/', "%2F")));
     assert_eq!(shown, None);
 }
@@ -382,12 +438,19 @@ pub async fn specs_that_cannot_be_met_are_refused_with_words(ground: &Arc<Ground
         (json!({ "messageRetentionPeriod": 59 }), "spec.messageRetentionPeriod"),
         (json!({ "messageRetentionPeriod": 1_209_601 }), "spec.messageRetentionPeriod"),
         (json!({ "delaySeconds": 901 }), "spec.delaySeconds"),
-        (json!({ "kmsDataKeyReusePeriodSeconds": 60 }), "kmsDataKeyReusePeriodSeconds is for queues with a kmsMasterKeyId only"),
+        (
+            json!({ "kmsDataKeyReusePeriodSeconds": 60 }),
+            "kmsDataKeyReusePeriodSeconds is for queues with a kmsMasterKeyId only",
+        ),
         (json!({ "queueName": "with space" }), "spec.queueName"),
-        (json!({ "deadLetterQueue": { "targetArn": "dead", "maxReceiveCount": 3 } }), "spec.deadLetterQueue.targetArn"),
+        (
+            json!({ "deadLetterQueue": { "targetArn": "dead", "maxReceiveCount": 3 } }),
+            "spec.deadLetterQueue.targetArn",
+        ),
     ];
     for (spec, want) in table {
-        let error = queues.create(&Default::default(), &made(spec.clone())).await.expect_err("refused").to_string();
+        let error =
+            queues.create(&Default::default(), &made(spec.clone())).await.expect_err("refused").to_string();
         assert!(error.contains(want), "{spec}: {error}");
     }
     home.queue("words", "words", json!({})).await;
@@ -398,14 +461,18 @@ pub async fn specs_that_cannot_be_met_are_refused_with_words(ground: &Arc<Ground
     ];
     for (change, want) in changes {
         let patch = kube::api::Patch::Merge(json!({ "spec": change }));
-        let error = queues.patch("words", &Default::default(), &patch).await.expect_err("refused").to_string();
+        let error =
+            queues.patch("words", &Default::default(), &patch).await.expect_err("refused").to_string();
         assert!(error.contains(want), "{change}: {error}");
     }
     // This machine has no queues; the object can still be deleted.
     home.bench.create(provider("local", "local", json!({ "region": "local" }))).await;
     until_says(&home, "local", "True/Available").await;
     home.queue("at-home", "local", json!({})).await;
-    home.until("it says why not", async || home.queue_says("at-home").await.0.starts_with("False/InvalidSpec")).await;
+    home.until("it says why not", async || {
+        home.queue_says("at-home").await.0.starts_with("False/InvalidSpec")
+    })
+    .await;
     let said = home.queue_says("at-home").await.1;
     assert!(said.contains("is this machine, which serves RDSInstances only"), "{said}");
     home.bench.delete::<SQSQueue>(&named("at-home")).await;
@@ -414,5 +481,8 @@ pub async fn specs_that_cannot_be_met_are_refused_with_words(ground: &Arc<Ground
     let dead = format!("arn:aws:sqs:{REGION}:123456789012:nobody");
     let patch = json!({ "spec": { "deadLetterQueue": { "targetArn": dead, "maxReceiveCount": 3 } } });
     home.bench.patch::<SQSQueue>(&named("words"), patch).await;
-    home.until("AWS's own code", async || home.queue_says("words").await.1.contains("SetQueueAttributes was refused with")).await;
+    home.until("AWS's own code", async || {
+        home.queue_says("words").await.1.contains("SetQueueAttributes was refused with")
+    })
+    .await;
 }

@@ -235,9 +235,5 @@ fn understood(request: &[u8]) -> Heard {
         let (_, rest) = signed.split_once("Credential=")?;
         rest.split('/').next().map(str::to_owned)
     });
-    Heard {
-        action: target.or(action).unwrap_or_default(),
-        key: key.unwrap_or_default(),
-        text,
-    }
+    Heard { action: target.or(action).unwrap_or_default(), key: key.unwrap_or_default(), text }
 }

@@ -200,7 +200,8 @@ impl<'a> Stage<'a> {
     async fn settle_of(&self, name: &Name) -> Vec<String> {
         self.line.take();
         for _ in 0..10 {
-            match self.bench.pass(&self.room, name).await.unwrap_or_else(|fault| panic!("{}", fault.story())) {
+            match self.bench.pass(&self.room, name).await.unwrap_or_else(|fault| panic!("{}", fault.story()))
+            {
                 Outcome::After(delay) if delay < PATIENCE => self.bench.clock().advance(delay),
                 _ => return self.line.writes(),
             }
@@ -297,7 +298,11 @@ pub async fn every_setting_of_a_queue_can_be_changed_and_taken_out(ground: &Arc<
             stage.assert_says(SYNCED, "True", "Available").await;
             stage.assert_quiet(&name()).await;
         }
-        assert_eq!(status(&stage.bench).await.settings.len(), usize::from(fifo), "nothing else is set any more");
+        assert_eq!(
+            status(&stage.bench).await.settings.len(),
+            usize::from(fifo),
+            "nothing else is set any more"
+        );
     }
 }
 
@@ -330,7 +335,8 @@ pub async fn what_is_changed_outside_is_put_back_and_told(ground: &Arc<Ground>) 
         assert_eq!(stage.settle().await, ["SetQueueAttributes"], "{field}");
         assert_as_asked(ground, &all_settings(), "default/orders");
         let status = status(&stage.bench).await;
-        let told: Vec<_> = status.drift.iter().map(|drift| (drift.field.as_str(), drift.actual.as_str())).collect();
+        let told: Vec<_> =
+            status.drift.iter().map(|drift| (drift.field.as_str(), drift.actual.as_str())).collect();
         assert_eq!(told, [(field, actual)]);
         assert!(status.drift[0].expected.contains(expected), "{:?}", status.drift);
         let message = stage.assert_says(SYNCED, "True", "DriftCorrected").await;
@@ -498,7 +504,10 @@ pub async fn a_name_can_be_used_again_after_a_minute(ground: &Arc<Ground>) {
     let fault = stage.bench.pass(&stage.room, &name()).await.expect_err("the name is still taken");
     assert_eq!(fault.retry(), kit::Retry::Within(Duration::from_secs(60)));
     let message = stage.assert_says(SYNCED, "False", "AWS_SimpleQueueService_QueueDeletedRecently").await;
-    assert!(message.contains("AWS.SimpleQueueService.QueueDeletedRecently: You must wait 60 seconds"), "{message}");
+    assert!(
+        message.contains("AWS.SimpleQueueService.QueueDeletedRecently: You must wait 60 seconds"),
+        "{message}"
+    );
     stage.settle().await;
     stage.assert_says(READY, "True", "Available").await;
     assert!(seen(ground, "orders").is_some());
@@ -512,7 +521,8 @@ pub async fn an_inventory_of_queues_asks_for_what_is_there(ground: &Arc<Ground>)
         json!({ "theirs": "x", "team": "shop" }),
     );
     let attributes = json!({ "FifoQueue": "true", "ContentBasedDeduplication": "true" });
-    let other = json!({ "QueueName": "Shop_Mails.fifo", "Attributes": attributes, "tags": { "team": "shop" } });
+    let other =
+        json!({ "QueueName": "Shop_Mails.fifo", "Attributes": attributes, "tags": { "team": "shop" } });
     ground.ask("sqs", "create_queue", other);
     let keys = ("AKIAEXAMPLE".to_owned().into(), "not-a-secret".to_owned().into());
     let login = Login::Keys { id: keys.0, secret: keys.1, token: None };
@@ -563,32 +573,35 @@ fn any_spec(fifo: bool) -> impl Strategy<Value = Value> {
         maybe("visibilityTimeout", 0..=43_200),
         maybe("receiveMessageWaitTimeSeconds", 0..=20),
     );
-    let dead = proptest::option::of((1..=1000_i32).prop_map(move |count| {
-        json!({ "targetArn": if fifo { DEAD_FIFO } else { DEAD }, "maxReceiveCount": count })
-    }));
+    let dead = proptest::option::of((1..=1000_i32).prop_map(
+        move |count| json!({ "targetArn": if fifo { DEAD_FIFO } else { DEAD }, "maxReceiveCount": count }),
+    ));
     let key = proptest::option::of(("alias/[a-z]{1,9}", proptest::option::of(60..=86_400_i32)));
     // Values that come back as they were sent: what AWS trims is no business of ours.
-    let tags = proptest::collection::btree_map("[a-zA-Z0-9:/=+@_.-]{1,20}x", "[a-zA-Z0-9 :/=+@_.-]{0,20}", 0..4);
-    (numbers, dead, key, tags, any::<bool>(), Just(fifo)).prop_map(|(numbers, dead, key, tags, content, fifo)| {
-        let mut spec = json!({});
-        let (a, b, c, d, e) = numbers;
-        for (field, value) in [a, b, c, d, e] {
-            value.into_iter().for_each(|value| spec[field] = value);
-        }
-        dead.into_iter().for_each(|dead| spec["deadLetterQueue"] = dead);
-        if let Some((key, reuse)) = key {
-            spec["kmsMasterKeyId"] = key.into();
-            reuse.into_iter().for_each(|reuse| spec["kmsDataKeyReusePeriodSeconds"] = reuse.into());
-        }
-        if !tags.is_empty() {
-            spec["tags"] = json!(tags);
-        }
-        if fifo {
-            spec["fifoQueue"] = true.into();
-            spec["contentBasedDeduplication"] = content.into();
-        }
-        spec
-    })
+    let tags =
+        proptest::collection::btree_map("[a-zA-Z0-9:/=+@_.-]{1,20}x", "[a-zA-Z0-9 :/=+@_.-]{0,20}", 0..4);
+    (numbers, dead, key, tags, any::<bool>(), Just(fifo)).prop_map(
+        |(numbers, dead, key, tags, content, fifo)| {
+            let mut spec = json!({});
+            let (a, b, c, d, e) = numbers;
+            for (field, value) in [a, b, c, d, e] {
+                value.into_iter().for_each(|value| spec[field] = value);
+            }
+            dead.into_iter().for_each(|dead| spec["deadLetterQueue"] = dead);
+            if let Some((key, reuse)) = key {
+                spec["kmsMasterKeyId"] = key.into();
+                reuse.into_iter().for_each(|reuse| spec["kmsDataKeyReusePeriodSeconds"] = reuse.into());
+            }
+            if !tags.is_empty() {
+                spec["tags"] = json!(tags);
+            }
+            if fifo {
+                spec["fifoQueue"] = true.into();
+                spec["contentBasedDeduplication"] = content.into();
+            }
+            spec
+        },
+    )
 }
 
 pub async fn any_spec_of_a_queue_is_met_and_a_further_pass_writes_nothing(ground: &Arc<Ground>) {

@@ -102,7 +102,8 @@ where
             let body = answer.raw().body().bytes().map(String::from_utf8_lossy).unwrap_or_default();
             let code = answer.err().code().or_else(|| element(&body, "Code"));
             let code = code.map_or_else(|| of_status(status), str::to_owned);
-            let message = answer.err().message().or_else(|| element(&body, "Message")).unwrap_or("no message");
+            let message =
+                answer.err().message().or_else(|| element(&body, "Message")).unwrap_or("no message");
             Error::Refused { operation, code, message: message.chars().take(MESSAGE_MAX).collect() }
         }
         SdkError::ResponseError(answer) => match answer.raw().status().is_success() {
