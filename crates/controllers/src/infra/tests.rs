@@ -290,7 +290,8 @@ fn what_is_not_ours_or_only_watched_stays_in_the_end() {
     let other = json!({ "terrace.dev/owner": "default/other" });
     let (plain, observe) = (json!({}), json!({ "terrace.dev/mode": "observe" }));
     let (held, never) = (vec!["terrace.dev/owner".to_owned()], Vec::new());
-    let table: [(&str, &Value, Option<&Value>, &[String], [&str; 3]); 8] = [
+    type Row<'a> = (&'a str, &'a Value, Option<&'a Value>, &'a [String], [&'a str; 3]);
+    let table: [Row<'_>; 8] = [
         ("ours", &plain, Some(&ours), &held, ["Delete", "Leave", "Unmark"]),
         ("ours, status lost", &plain, Some(&ours), &never, ["Delete", "Leave", "Unmark"]),
         ("mark lost", &plain, Some(&none), &held, ["Delete", "Leave", "Unmark"]),
