@@ -125,7 +125,8 @@ fn every_difference_is_made_mended_watched_or_asked_about() {
         status["drift"] = json!([{ "field": "delaySeconds", "expected": "5", "actual": "0" }]);
         status
     };
-    let soon = Waiting { reason: Reason::Provisioning, message: "soon".into(), delay: Duration::from_secs(5) };
+    let soon =
+        Waiting { reason: Reason::Provisioning, message: "soon".into(), delay: Duration::from_secs(5) };
     let of = Situation::default;
     let good = "Ready=True/Available; Synced=True/Available";
     let table: Vec<(&str, Situation, String)> = vec![
@@ -308,7 +309,8 @@ fn the_approval_is_asked_for_by_its_digest_and_a_foreign_mark_is_named() {
 fn a_digest_speaks_of_these_differences_and_no_others() {
     let one = digest(&[field("delaySeconds", 5, 0)]);
     assert_eq!(one.len(), 12);
-    for other in [field("delaySeconds", 6, 0), field("delaySeconds", 5, 1), field("visibilityTimeout", 5, 0)] {
+    for other in [field("delaySeconds", 6, 0), field("delaySeconds", 5, 1), field("visibilityTimeout", 5, 0)]
+    {
         assert_ne!(one, digest(&[other]));
     }
 }
@@ -319,7 +321,8 @@ fn what_is_not_ours_or_only_watched_stays_in_the_end() {
     let other = json!({ "terrace.dev/owner": "default/other" });
     let (plain, observe) = (json!({}), json!({ "terrace.dev/mode": "observe" }));
     let (held, never) = (vec!["terrace.dev/owner".to_owned()], Vec::new());
-    let table: [(&str, &Value, Option<&Value>, &[String], [&str; 3]); 8] = [
+    type Row<'a> = (&'a str, &'a Value, Option<&'a Value>, &'a [String], [&'a str; 3]);
+    let table: [Row<'_>; 8] = [
         ("ours", &plain, Some(&ours), &held, ["Delete", "Leave", "Unmark"]),
         ("ours, status lost", &plain, Some(&ours), &never, ["Delete", "Leave", "Unmark"]),
         ("mark lost", &plain, Some(&none), &held, ["Delete", "Leave", "Unmark"]),
@@ -347,10 +350,7 @@ fn tags_of_the_spec_win_over_the_providers_and_nobody_sets_those_of_aws() {
     let forged = json!({ "terrace.dev/owner": "default/other" });
     let owner = Name::new("default", "orders");
     let all = |own: &Value| json!(wanted(&tags(&default), &tags(own), &owner));
-    assert_eq!(
-        all(&own),
-        json!({ "team": "shop", "env": "test", "terrace.dev/owner": "default/orders" })
-    );
+    assert_eq!(all(&own), json!({ "team": "shop", "env": "test", "terrace.dev/owner": "default/orders" }));
     assert_eq!(all(&forged)["terrace.dev/owner"], "default/orders", "the mark is not the user's to set");
     let of = |held: Value| mark(&tags(&held), &owner);
     assert_eq!(of(json!({ "terrace.dev/owner": "default/orders" })), Mark::Ours);
@@ -369,14 +369,23 @@ fn only_tags_that_were_set_before_are_taken_off() {
             fields.iter().map(|drift| drift.field.clone()).collect::<Vec<_>>().join(",")
         };
         assert_eq!(retag.fields.len(), set.len() + removed.len());
-        format!("set {} {}; remove {} {}", json!(retag.set), names(&set), retag.remove.join(","), names(&removed))
+        format!(
+            "set {} {}; remove {} {}",
+            json!(retag.set),
+            names(&set),
+            retag.remove.join(","),
+            names(&removed)
+        )
     };
     let table = [
         (json!({ "team": "shop", "old": "1" }), "set {} ; remove  "),
         (json!({ "team": "shop" }), "set {} ; remove old tags[old]"),
         (json!({ "team": "store", "old": "1" }), r#"set {"team":"store"} tags[team]; remove  "#),
         // A tag may have no value.
-        (json!({ "team": "", "old": "1", "new": "" }), r#"set {"new":"","team":""} tags[new],tags[team]; remove  "#),
+        (
+            json!({ "team": "", "old": "1", "new": "" }),
+            r#"set {"new":"","team":""} tags[new],tags[team]; remove  "#,
+        ),
     ];
     for (wanted, want) in table {
         assert_eq!(told(&wanted), want, "{wanted}");

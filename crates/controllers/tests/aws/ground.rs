@@ -89,11 +89,25 @@ impl Ground {
         }
     }
 
-    /// Forgets everything that anybody made.
+    /// Forgets everything that anybody made, and takes any signature again.
     pub fn reset(&self) {
+        self.tell("reset", "");
+        self.check_signatures(false);
+    }
+
+    /// Whether signatures and rights are checked, as AWS does.
+    pub fn check_signatures(&self, checked: bool) {
+        self.tell("reset-auth", if checked { "0" } else { "inf" });
+    }
+
+    /// Tells the server itself something.
+    fn tell(&self, what: &str, body: &str) {
         let mut line =
             std::net::TcpStream::connect(self.endpoint.trim_start_matches("http://")).expect("it listens");
-        let request = "POST /moto-api/reset HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        let length = body.len();
+        let request = format!(
+            "POST /moto-api/{what} HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+        );
         line.write_all(request.as_bytes()).expect("it hears");
         let mut answer = String::new();
         std::io::Read::read_to_string(&mut line, &mut answer).expect("it answers");

@@ -4,7 +4,12 @@
 #![recursion_limit = "256"]
 
 mod databases;
+mod faults;
 mod ground;
+mod home;
+mod journal;
+mod providers;
+mod proxy;
 mod queues;
 
 use std::future::Future;
@@ -39,6 +44,29 @@ const ROWS: &[(&str, Row)] = rows![
     databases::a_database_without_its_password_is_not_made,
     databases::an_inventory_asks_for_what_is_there,
     databases::any_database_converges_and_is_as_its_spec_says,
+    queues::every_setting_of_a_queue_can_be_changed_and_taken_out,
+    queues::what_is_changed_outside_is_put_back_and_told,
+    queues::tags_and_whole_queues_that_go_outside_come_back,
+    queues::a_queue_that_is_only_watched_is_never_written,
+    queues::a_strange_queue_is_taken_over_only_when_its_differences_are_approved,
+    queues::a_strange_queue_without_differences_only_gets_the_mark,
+    queues::a_queue_of_another_object_is_left_alone,
+    queues::every_deletion_policy_of_a_queue_is_kept,
+    queues::a_name_can_be_used_again_after_a_minute,
+    queues::an_inventory_of_queues_asks_for_what_is_there,
+    queues::any_spec_of_a_queue_is_met_and_a_further_pass_writes_nothing,
+    providers::keys_log_in_both_ways_and_bad_ones_are_told_in_the_words_of_aws,
+    providers::a_rotated_key_is_used_by_the_next_call,
+    providers::a_pod_logs_in_with_its_token_as_it_is_then,
+    providers::a_role_is_taken_on_with_its_external_id_and_again_before_it_ends,
+    providers::what_a_provider_lacks_is_said_and_enough_when_it_comes,
+    providers::a_provider_stays_until_nobody_needs_it,
+    providers::a_provider_that_cannot_log_in_says_so_and_its_queues_too,
+    providers::nobody_sees_a_key,
+    providers::specs_that_cannot_be_met_are_refused_with_words,
+    faults::bad_lines_delay_nobody_else_and_are_got_over,
+    faults::a_clock_that_is_wrong_is_corrected,
+    faults::so_many_calls_of_one_provider_run_at_once_and_another_goes_on,
 ];
 /// Four times what a worker has otherwise, in bytes.
 const STACK: usize = 8 * 1024 * 1024;

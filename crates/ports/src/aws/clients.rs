@@ -125,7 +125,8 @@ fn plain(account: &Account, settings: &Settings) -> SdkConfig {
         .region(Region::new(account.region.clone()))
         .sleep_impl(SharedAsyncSleep::new(TokioSleep::new()))
         .time_source(SharedTimeSource::new(SystemTimeSource::new()))
-        .retry_config(RetryConfig::adaptive().with_max_attempts(settings.attempts))
+        // The adaptive way would wait for so long that a call which AWS throttles ends as one that nobody answered.
+        .retry_config(RetryConfig::standard().with_max_attempts(settings.attempts))
         .timeout_config(timeouts)
         .identity_cache(identities.build());
     let config = match &settings.http {

@@ -32,12 +32,7 @@ enum By {
 
 impl Ticket {
     /// As the pod that holds a token.
-    pub(super) fn web_identity(
-        plain: &SdkConfig,
-        role: &str,
-        file: &Path,
-        of: (&Account, &Witness),
-    ) -> Self {
+    pub(super) fn web_identity(plain: &SdkConfig, role: &str, file: &Path, of: (&Account, &Witness)) -> Self {
         let by = By::WebIdentity { role: role.to_owned(), file: file.to_owned() };
         Self { sts: client(plain, of), by }
     }

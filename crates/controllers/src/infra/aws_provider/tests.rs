@@ -31,11 +31,11 @@ fn provider(spec: Value, status: Value) -> AWSProvider {
 fn told(status: Value, answer: Answer) -> String {
     let world = World { now: NOW.parse().expect("a time"), answer };
     let plan = plan(&provider(json!({}), status), &world).expect("nothing is refused");
-    let AWSProviderStatus { ready, account_id, caller_identity, last_authentication_time, conditions, .. } =
-        plan.status;
-    let said = find(&conditions, READY).map_or("-".to_owned(), |said| {
-        format!("{}/{} {}", said.status, said.reason, said.message)
-    });
+    let AWSProviderStatus {
+        ready, account_id, caller_identity, last_authentication_time, conditions, ..
+    } = plan.status;
+    let said = find(&conditions, READY)
+        .map_or("-".to_owned(), |said| format!("{}/{} {}", said.status, said.reason, said.message));
     let dated = last_authentication_time.is_some_and(|at| at.0.to_string() == NOW);
     let who = [account_id, caller_identity].map(Option::unwrap_or_default).join(" ");
     format!("{ready} {}; {who}; dated {dated}; {:?}", said.trim_end(), plan.next)
@@ -44,7 +44,9 @@ fn told(status: Value, answer: Answer) -> String {
 #[test]
 fn every_answer_has_its_plan() {
     let known = || Answer::Known(Identity { account: "123456789012".into(), arn: "arn:me".into() });
-    let leaving = |users: usize| Answer::Leaving { users: (1..=users).map(|n| format!("SQSQueue default/{n}")).collect() };
+    let leaving = |users: usize| Answer::Leaving {
+        users: (1..=users).map(|n| format!("SQSQueue default/{n}")).collect(),
+    };
     let missing = Answer::Unusable(Reason::CredentialsMissing, "Secret default/aws does not exist".into());
     let at = |time: &str| {
         json!({
@@ -140,7 +142,8 @@ async fn described(bench: &Bench, held: Option<Value>, spec: Value) -> String {
     if let Some(held) = held {
         bench.create(held).await;
     }
-    let found = provider::account(bench.tools().reader(), &provider(spec, json!({}))).await.expect("it is read");
+    let found =
+        provider::account(bench.tools().reader(), &provider(spec, json!({}))).await.expect("it is read");
     if let Some(name) = name {
         bench.delete::<Secret>(&name).await;
     }
@@ -181,10 +184,22 @@ async fn an_account_is_what_its_secrets_say_if_they_may_be_used() {
     let role = "arn:aws:iam::123456789012:role/terrace";
     let table = [
         (None, json!({ "roleARN": role }), role),
-        (None, json!({}), "CredentialsMissing: no credentials: set roleARN, credentialsSecret, or accessKeyIDRef and secretAccessKeyRef"),
+        (
+            None,
+            json!({}),
+            "CredentialsMissing: no credentials: set roleARN, credentialsSecret, or accessKeyIDRef and secretAccessKeyRef",
+        ),
         (None, whole(), "CredentialsMissing: Secret default/aws does not exist"),
-        (here(json!({ "accessKeyID": "AKIA1" })), whole(), "CredentialsMissing: Secret default/aws lacks accessKeyID or secretAccessKey"),
-        (here(json!({ "accessKeyID": "AKIA1", "secretAccessKey": " " })), whole(), "CredentialsMissing: Secret default/aws lacks accessKeyID or secretAccessKey"),
+        (
+            here(json!({ "accessKeyID": "AKIA1" })),
+            whole(),
+            "CredentialsMissing: Secret default/aws lacks accessKeyID or secretAccessKey",
+        ),
+        (
+            here(json!({ "accessKeyID": "AKIA1", "secretAccessKey": " " })),
+            whole(),
+            "CredentialsMissing: Secret default/aws lacks accessKeyID or secretAccessKey",
+        ),
         (here(keys()), whole(), "AKIA1 CANARY  false"),
         (here(aws_keys), whole(), "AKIA2 CANARY token-CANARY false"),
         (here(keys()), parts("secretAccessKey"), "AKIA1 CANARY  false"),

@@ -136,7 +136,8 @@ const fn setting(field: &'static str, name: &'static str, default: &'static str)
 fn values(spec: &SQSQueueSpec) -> [Option<String>; 9] {
     let number = |value: Option<i32>| value.map(|value| value.to_string());
     let redrive = spec.dead_letter_queue.as_ref().map(|dead| {
-        json!({ "deadLetterTargetArn": dead.target_arn, "maxReceiveCount": dead.max_receive_count }).to_string()
+        json!({ "deadLetterTargetArn": dead.target_arn, "maxReceiveCount": dead.max_receive_count })
+            .to_string()
     });
     [
         spec.fifo_queue.then(|| spec.content_based_deduplication.to_string()),

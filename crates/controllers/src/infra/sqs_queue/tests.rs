@@ -113,7 +113,13 @@ fn only_what_differs_is_set_and_what_is_taken_out_goes_back_to_its_default() {
     let redrive = |count: &str| format!(r#"{{"maxReceiveCount":{count},"deadLetterTargetArn":"{DEAD}"}}"#);
     let dead = json!({ "deadLetterQueue": { "targetArn": DEAD, "maxReceiveCount": 3 } });
     let table = [
-        ("all as asked", json!({ "delaySeconds": 5 }), json!([]), json!({ "DelaySeconds": "5" }), "settings delaySeconds"),
+        (
+            "all as asked",
+            json!({ "delaySeconds": 5 }),
+            json!([]),
+            json!({ "DelaySeconds": "5" }),
+            "settings delaySeconds",
+        ),
         (
             "one otherwise",
             json!({ "delaySeconds": 5, "visibilityTimeout": 9 }),
@@ -195,14 +201,26 @@ fn a_queue_that_nobody_could_look_at_keeps_what_is_known() {
     let said = |status: Value, world: &World<Queue>| {
         let plan = planned(&queue(json!({}), status), world);
         let one = |type_| {
-            find(&plan.status.conditions, type_).map_or("-".into(), |said| format!("{}/{}", said.status, said.reason))
+            find(&plan.status.conditions, type_)
+                .map_or("-".into(), |said| format!("{}/{}", said.status, said.reason))
         };
-        format!("{} steps; {} {} {}; {:?}", plan.steps.len(), plan.status.ready, one(READY), one(SYNCED), plan.next)
+        format!(
+            "{} steps; {} {} {}; {:?}",
+            plan.steps.len(),
+            plan.status.ready,
+            one(READY),
+            one(SYNCED),
+            plan.next
+        )
     };
     let not_ready = closed(Reason::DependencyNotReady, "AWSProvider default/dev is not ready");
     let parked = World { now: NOW.parse().expect("a time"), sight: Sight::Parked };
     let table = [
-        (json!({}), &not_ready, "0 steps; false False/DependencyNotReady False/DependencyNotReady; After(60s)"),
+        (
+            json!({}),
+            &not_ready,
+            "0 steps; false False/DependencyNotReady False/DependencyNotReady; After(60s)",
+        ),
         (met(json!([])), &not_ready, "0 steps; true - False/DependencyNotReady; After(60s)"),
         (met(json!([])), &parked, "0 steps; true - -; OnChange"),
     ];
