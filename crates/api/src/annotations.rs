@@ -8,6 +8,10 @@ pub const ADOPT: &str = "terrace.dev/adopt";
 /// Without it only the object's own namespace may.
 pub const ALLOW_FROM: &str = "terrace.dev/allow-from";
 
+/// On an `EC2Instance`: the id of the machine that is meant, since names of machines are shared. It is taken over only with
+/// [`ADOPT`], too.
+pub const INSTANCE_ID: &str = "aws-infra-operator.runner.codes/instance-id";
+
 /// On a `DatabaseClaim` or `DbRoleClaim`: a new value asks for a rotation now; on a `Repository`, for a new deploy key.
 pub const ROTATE: &str = "terrace.dev/rotate";
 

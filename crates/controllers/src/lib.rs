@@ -27,6 +27,7 @@ pub fn all<A: Admin>(
         entered(infra::AWSProviders::new(infra.clone())),
         entered(infra::RDSInstances::new(infra.clone())),
         entered(infra::S3Buckets::new(infra.clone())),
+        entered(infra::EC2Instances::new(infra.clone())),
         entered(infra::SQSQueues::new(infra)),
     ]
 }

@@ -4,6 +4,7 @@
 mod aws_provider;
 mod course;
 mod desk;
+mod ec2_instance;
 mod farewell;
 mod inventory;
 mod metrics;
@@ -22,4 +23,5 @@ pub use desk::Desk;
 pub use inventory::{Found, Kind};
 pub use rds_instance::RDSInstances;
 pub use s3_bucket::S3Buckets;
+pub use ec2_instance::EC2Instances;
 pub use sqs_queue::SQSQueues;

@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use api::conditions::{READY, SYNCED, find};
 use api::infra::{AWSProvider, SQSQueue};
-use controllers::infra::{AWSProviders, Desk, SQSQueues};
+use controllers::infra::{AWSProviders, SQSQueues};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kit::testing::Bench;
 use kit::{House, Metrics};
-use ports::aws::{Aws, Settings};
+use ports::aws::Settings;
 use serde_json::{Value, json};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::ground::REGION;
+use crate::ground::{REGION, desk};
 
 /// How long something may take that has to come; far more than it does.
 const LONG: Duration = Duration::from_secs(60);
@@ -30,7 +30,7 @@ impl Home {
     /// Opens it.
     pub async fn open(settings: Settings) -> Self {
         let (bench, stop) = (Bench::start().await, CancellationToken::new());
-        let desk = Desk::new(Arc::new(Aws::new(settings)));
+        let desk = desk(settings);
         let house = House::new(bench.client().clone(), stop.clone());
         let house = house.room(AWSProviders::new(desk.clone())).room(SQSQueues::new(desk));
         let metrics = house.metrics().clone();

@@ -10,6 +10,7 @@ use aws_smithy_async::time::{SharedTimeSource, SystemTimeSource};
 use aws_smithy_types::retry::RetryConfig;
 use aws_smithy_types::timeout::TimeoutConfig;
 
+use super::ec2::Ec2;
 use super::login::Ticket;
 use super::{Account, Login, Settings, Witness};
 
@@ -22,6 +23,7 @@ pub(super) struct Clients {
     s3: OnceLock<aws_sdk_s3::Client>,
     rds: OnceLock<aws_sdk_rds::Client>,
     sqs: OnceLock<aws_sdk_sqs::Client>,
+    ec2: OnceLock<Ec2>,
 }
 
 impl Clients {
@@ -58,6 +60,7 @@ impl Clients {
             s3: OnceLock::new(),
             rds: OnceLock::new(),
             sqs: OnceLock::new(),
+            ec2: OnceLock::new(),
         }
     }
 
@@ -97,6 +100,10 @@ impl Clients {
                 .interceptor(self.witness.clone());
             aws_sdk_sqs::Client::from_conf(config.build())
         })
+    }
+
+    pub(super) fn ec2(&self) -> &Ec2 {
+        self.ec2.get_or_init(|| Ec2::new(&self.config, partition(&self.account, "ec2"), &self.witness))
     }
 
     /// Whether AWS has rejected credentials that can be had anew.

@@ -4,6 +4,7 @@
 //! goes through an HTTP client of the test's own ([`Settings::http`]).
 
 mod clients;
+mod ec2;
 mod error;
 mod login;
 mod rds;
@@ -21,6 +22,7 @@ use api::secret::Sealed;
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use parking_lot::Mutex;
 
+pub use ec2::{Console, Disk, Launch, Machine, NewDisk, Power, Profile, Search, Setting, Volume};
 pub use error::Error;
 pub use rds::{Database, DatabaseChange, DatabaseSettings, NewDatabase};
 pub use s3::{Bucket, Content, Encryption, Grant, LiveRule, Setting, Whereabouts};

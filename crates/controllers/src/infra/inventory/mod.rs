@@ -2,6 +2,7 @@
 
 mod buckets;
 mod databases;
+mod machines;
 mod queues;
 
 use std::collections::BTreeSet;
@@ -112,7 +113,7 @@ impl Desk {
         Ok(match kind {
             Kind::S3Bucket => written(kind, buckets::found(aws, account, provider).await?),
             Kind::RDSInstance => written(kind, databases::found(aws, account, provider).await?),
-            Kind::EC2Instance => Vec::new(),
+            Kind::EC2Instance => written(kind, machines::found(aws, account, provider).await?),
             Kind::SQSQueue => written(kind, queues::found(aws, account, provider).await?),
         })
     }
@@ -150,6 +151,15 @@ fn tell_apart(found: &mut [Found]) {
             name = format!("{}{end}", &first[..first.len().min(NAME_MAX - end.len())]);
         }
         found.manifest["metadata"]["name"] = name.into();
+    }
+
+    /// The machines of an account, but those that ended. Each names its machine by annotation: names are shared.
+    pub async fn machines(
+        &self,
+        account: &Account,
+        provider: &ProviderRef,
+    ) -> Result<Vec<EC2Instance>, Error> {
+        machines::found(&self.aws, account, provider).await
     }
 }
 
