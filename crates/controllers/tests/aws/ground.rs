@@ -57,6 +57,8 @@ impl Ground {
             TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port();
         let mut server = Command::new(bin.join("moto_server"));
         server.args(["-H", "127.0.0.1", "-p", &port.to_string()]);
+        // It would show everybody the buckets of all accounts.
+        server.env("MOTO_S3_ALLOW_CROSSACCOUNT_ACCESS", "false");
         // It must not find credentials or another server in our environment.
         server.env("MOTO_ALLOW_NONEXISTENT_REGION", "false").stdout(Stdio::null()).stderr(Stdio::null());
         let server = server
