@@ -7,12 +7,18 @@ use std::time::Duration;
 use api::conditions::{DELETION_BLOCKED, READY, SYNCED, find};
 use api::infra::{ProviderRef, S3Bucket, S3BucketStatus};
 use api::secret::Sealed;
+use aws_smithy_runtime_api::client::http::{HttpConnector, HttpConnectorFuture, SharedHttpConnector};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_types::body::SdkBody;
+use aws_smithy_types::byte_stream::ByteStream;
 use controllers::infra::S3Buckets;
 use k8s_openapi::api::events::v1::Event;
 use kit::testing::{Bench, Gate, Scenario, converge, sweep};
 use kit::{Name, Outcome};
 use kube::Api;
 use ports::aws::{Account, Login};
+use proptest::option::of as perhaps;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Value, json};
@@ -22,7 +28,7 @@ use crate::ground::{Ground, PATIENCE, REGION};
 /// How many passes an object may need.
 const PASSES: usize = 30;
 /// How many specs are drawn: each is made, changed into another, and looked at after each.
-const CASES: u32 = 12;
+const CASES: u32 = 32;
 
 /// A spec that names every setting.
 fn every_setting() -> Value {
@@ -56,7 +62,7 @@ fn object(name: &str, spec: Value) -> Value {
 fn one_bucket(ground: &Arc<Ground>, gate: &Gate, spec: Value) -> Scenario<S3Buckets> {
     ground.reset();
     let [secret, provider] = ground.provider();
-    let room = S3Buckets::new(ground.desk(gate));
+    let room = S3Buckets::new(ground.desk_over(gate, spelled));
     Scenario::new(room, object("assets", spec)).given(secret).given(provider).patience(PATIENCE).outside({
         let ground = ground.clone();
         move || format!("{:?}", seen(&ground, "assets"))
@@ -73,7 +79,7 @@ fn seen(ground: &Ground, bucket: &str) -> Option<Value> {
     let mut tags = ask("get_bucket_tagging")["TagSet"].as_array().cloned().unwrap_or_default();
     tags.sort_by_key(|tag| tag["Key"].to_string());
     let tags: serde_json::Map<String, Value> =
-        tags.into_iter().map(|tag| (text(&tag["Key"]), tag["Value"].clone())).collect();
+        tags.into_iter().map(|tag| (text(&tag["Key"]), json!(text(&tag["Value"])))).collect();
     Some(json!({
         "tags": tags,
         "location": ask("get_bucket_location")["LocationConstraint"],
@@ -90,6 +96,52 @@ fn seen(ground: &Ground, bucket: &str) -> Option<Value> {
 
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
+}
+
+/// The server tells in words of its own whether old versions are kept; here it is made to use those of S3.
+fn spelled(server: SharedHttpConnector) -> SharedHttpConnector {
+    SharedHttpConnector::new(Spelled(server))
+}
+
+#[derive(Debug)]
+struct Spelled(SharedHttpConnector);
+
+impl HttpConnector for Spelled {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let asked = request.method() == "GET" && request.uri().ends_with("?versioning");
+        let answer = self.0.call(request);
+        HttpConnectorFuture::new(async move {
+            let mut answer = answer.await?;
+            if asked {
+                let body = ByteStream::new(answer.take_body()).collect().await;
+                let body = body.map_err(|error| ConnectorError::other(error.into(), None))?.into_bytes();
+                let body = String::from_utf8_lossy(&body);
+                let body = body.replace("GetBucketVersioningResponse", "VersioningConfiguration");
+                answer.headers_mut().insert("content-length", body.len().to_string());
+                *answer.body_mut() = SdkBody::from(body);
+            }
+            Ok(answer)
+        })
+    }
+}
+
+/// A server that says of every new bucket that another account was faster.
+fn taken(server: SharedHttpConnector) -> SharedHttpConnector {
+    SharedHttpConnector::new(Taken(server))
+}
+
+#[derive(Debug)]
+struct Taken(SharedHttpConnector);
+
+impl HttpConnector for Taken {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        if request.method() != "PUT" || request.uri().contains('?') {
+            return self.0.call(request);
+        }
+        let error = "<Error><Code>BucketAlreadyExists</Code><Message>the name is taken</Message></Error>";
+        let conflict = 409.try_into().expect("a status");
+        HttpConnectorFuture::ready(Ok(HttpResponse::new(conflict, SdkBody::from(error))))
+    }
 }
 
 /// A bench beside an account.
@@ -113,7 +165,7 @@ impl<'a> Yard<'a> {
         change(&mut provider);
         bench.create(secret).await;
         bench.create(provider).await;
-        let room = S3Buckets::new(ground.desk(bench.gate()));
+        let room = S3Buckets::new(ground.desk_over(bench.gate(), spelled));
         Self { ground, bench, room }
     }
 
@@ -212,35 +264,36 @@ pub async fn a_bucket_survives_any_broken_call(ground: &Arc<Ground>) {
 }
 
 pub async fn a_bucket_with_content_survives_any_broken_call(ground: &Arc<Ground>) {
-    let spec = json!({ "bucketName": "assets", "versioning": { "enabled": true }, "forceDestroy": true });
+    let spec = json!({ "bucketName": "assets", "forceDestroy": true });
     sweep(|gate| {
-        let there = ground.clone();
-        one_bucket(ground, gate, spec.clone()).world(move |_| {
+        let (there, outside) = (ground.clone(), ground.clone());
+        let play = move |_| {
             let ground = there.clone();
             async move { fill_once(&ground) }
-        })
+        };
+        let list =
+            move || outside.ask("s3", "list_buckets", json!({}))["Buckets"].as_array().map_or(0, Vec::len);
+        one_bucket(ground, gate, spec.clone()).world(play).outside(move || list().to_string())
     })
     .await;
     assert_eq!(seen(ground, "assets"), None, "the bucket is gone");
 }
 
-/// Puts two versions, the mark of a deleted object and half an upload into a bucket that is set up and was never filled.
+/// Puts two versions, the mark of a deleted object and half an upload into a bucket that bears our mark and was never filled.
 fn fill_once(ground: &Ground) {
     let bucket = json!({ "Bucket": "assets" });
-    let Ok(state) = ground.try_ask("s3", "get_bucket_versioning", bucket.clone()) else { return };
-    let filled = || ground.try_ask("s3", "get_bucket_policy", bucket.clone()).is_ok();
-    if state["Status"] != "Enabled" || filled() {
+    let marked = ground.try_ask("s3", "get_bucket_tagging", bucket.clone()).is_ok();
+    // A sign that this was done, which stays when the objects go.
+    if !marked || ground.ask("s3", "get_bucket_versioning", bucket)["Status"] == "Enabled" {
         return;
     }
-    let key = |key: &str| json!({ "Bucket": "assets", "Key": key });
-    ground.ask("s3", "put_object", json!({ "Bucket": "assets", "Key": "a", "Body": "one" }));
-    ground.ask("s3", "put_object", json!({ "Bucket": "assets", "Key": "a", "Body": "two" }));
-    ground.ask("s3", "put_object", json!({ "Bucket": "assets", "Key": "b", "Body": "three" }));
-    ground.ask("s3", "delete_object", key("b"));
-    ground.ask("s3", "create_multipart_upload", key("c"));
-    // A sign that this was done: it stays when the objects go.
-    let policy = json!({ "Version": "2012-10-17", "Statement": [] }).to_string();
-    ground.ask("s3", "put_bucket_policy", json!({ "Bucket": "assets", "Policy": policy }));
+    let on = json!({ "Status": "Enabled" });
+    ground.ask("s3", "put_bucket_versioning", json!({ "Bucket": "assets", "VersioningConfiguration": on }));
+    for (key, body) in [("a", "one"), ("a", "two"), ("b", "three")] {
+        ground.ask("s3", "put_object", json!({ "Bucket": "assets", "Key": key, "Body": body }));
+    }
+    ground.ask("s3", "delete_object", json!({ "Bucket": "assets", "Key": "b" }));
+    ground.ask("s3", "create_multipart_upload", json!({ "Bucket": "assets", "Key": "c" }));
 }
 
 pub async fn a_bucket_in_the_first_region_needs_no_location(ground: &Arc<Ground>) {
@@ -589,6 +642,29 @@ pub async fn the_bucket_of_another_account_is_told_and_let_go(ground: &Arc<Groun
     }
 }
 
+pub async fn a_name_that_is_taken_while_we_ask_for_it_is_told_and_not_ours_later(ground: &Arc<Ground>) {
+    let mut yard = Yard::new(ground).await;
+    yard.room = S3Buckets::new(ground.desk_over(yard.bench.gate(), taken));
+    yard.create("assets", json!({ "bucketName": "assets" }), json!({})).await;
+    assert_eq!(yard.pass("assets").await, Some(Outcome::After(Duration::from_millis(250))));
+    assert_eq!(yard.pass("assets").await, None, "S3 refuses");
+    let (reason, message) = yard.told("assets", SYNCED).await;
+    assert_eq!(reason, "BucketAlreadyExists");
+    assert!(message.contains("the name is taken"), "{message}");
+    assert_eq!(yard.status("assets").await.tag_keys, Vec::<String>::new(), "nothing is ours");
+    let pause = yard.pass("assets").await;
+    assert!(matches!(pause, Some(Outcome::After(pause)) if pause > Duration::from_secs(50)), "{pause:?}");
+    // Whoever had the name lets go of it, and somebody in our account takes it.
+    yard.make("assets");
+    let before = yard.seen("assets");
+    yard.settle("assets").await;
+    assert_eq!(yard.told("assets", READY).await.0, "NotOurs");
+    yard.delete("assets").await;
+    yard.settle("assets").await;
+    assert!(yard.is_gone("assets").await);
+    assert_eq!(yard.seen("assets"), before);
+}
+
 pub async fn a_bucket_in_another_region_is_told_and_left_alone(ground: &Arc<Ground>) {
     let yard = Yard::with(ground, |provider| provider["spec"]["region"] = json!("eu-west-1")).await;
     yard.make("assets");
@@ -628,7 +704,11 @@ pub async fn the_inventory_of_buckets_asks_for_what_is_there(ground: &Arc<Ground
         role: None,
     };
     let provider: ProviderRef = serde_json::from_value(json!({ "name": "dev" })).expect("a reference");
-    let found = ground.desk(yard.bench.gate()).buckets(&account, &provider).await.expect("they can be read");
+    let found = ground
+        .desk_over(yard.bench.gate(), spelled)
+        .buckets(&account, &provider)
+        .await
+        .expect("they can be read");
     let names: Vec<&str> = found.iter().map(|bucket| bucket.spec.bucket_name.as_str()).collect();
     assert_eq!(names, ["assets", "bare.one", "strange"]);
     yard.delete("assets").await;
@@ -736,7 +816,7 @@ fn cors(rule: &Value) -> Value {
 /// Specs with any of the settings. One list is missing: the server shows of `public-read-write` only that all may read.
 fn specs() -> impl Strategy<Value = Value> {
     let acl = proptest::sample::select(&["private", "public-read", "authenticated-read"][..]);
-    let key = proptest::option::of("[a-z]{3,8}").prop_map(|key| match key {
+    let key = perhaps("[a-z]{3,8}").prop_map(|key| match key {
         Some(key) => json!({ "algorithm": "aws_kms", "kmsKeyID": format!("alias/{key}") }),
         None => json!({ "algorithm": "aws_kms" }),
     });
@@ -749,9 +829,15 @@ fn specs() -> impl Strategy<Value = Value> {
         "[a-zA-Z0-9é<&>\"']{0,9}",
         0..5,
     );
-    let some = proptest::option::of;
-    let settings =
-        (some(acl), some(any::<bool>()), some(encryption), some(block), some(tags), rules(), pages());
+    let settings = (
+        perhaps(acl),
+        perhaps(any::<bool>()),
+        perhaps(encryption),
+        perhaps(block),
+        perhaps(tags),
+        rules(),
+        pages(),
+    );
     settings.prop_map(|(acl, versioned, encryption, block, tags, rules, pages)| {
         let mut spec = serde_json::Map::new();
         let mut set = |name: &str, value: Option<Value>| value.map(|value| spec.insert(name.into(), value));
@@ -773,8 +859,7 @@ fn rules() -> impl Strategy<Value = Vec<Value>> {
         let one = |class| (30..400i32).prop_map(move |days| json!({ "days": days, "storageClass": class }));
         classes.into_iter().map(one).collect::<Vec<_>>()
     });
-    let some = proptest::option::of;
-    let rule = (any::<bool>(), some("[a-z]{1,5}/"), some(401..900i32), moves);
+    let rule = (any::<bool>(), perhaps("[a-z]{1,5}/"), perhaps(401..900i32), moves);
     let rule = rule.prop_map(|(enabled, prefix, end, moves)| {
         let mut rule = json!({ "enabled": enabled });
         if let Some(prefix) = prefix {
@@ -799,7 +884,7 @@ fn pages() -> impl Strategy<Value = Vec<Value>> {
     let methods = proptest::sample::subsequence(vec!["GET", "PUT", "POST", "DELETE", "HEAD"], 1..=5);
     let origins = proptest::collection::vec("https://[a-z]{1,6}\\.example\\.com", 1..3);
     let headers = || proptest::collection::vec("[a-z]{2,6}", 0..3);
-    let rule = (origins, methods, headers(), headers(), proptest::option::of(0..9000i32));
+    let rule = (origins, methods, headers(), headers(), perhaps(0..9000i32));
     let rule = rule.prop_map(|(origins, methods, allowed, exposed, age)| {
         let mut rule = json!({ "allowedOrigins": origins, "allowedMethods": methods });
         for (name, list) in [("allowedHeaders", allowed), ("exposeHeaders", exposed)] {

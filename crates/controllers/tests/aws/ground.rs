@@ -121,7 +121,16 @@ impl Ground {
 
     /// A desk whose requests go through a gate, each tried once.
     pub fn desk(&self, gate: &Gate) -> Desk {
-        let settings = Settings { attempts: 1, http: Some(gated(gate)), ..Settings::default() };
+        self.desk_over(gate, |inner| inner)
+    }
+
+    /// The same, where somebody stands between the gate and the server.
+    pub fn desk_over(
+        &self,
+        gate: &Gate,
+        over: impl Fn(SharedHttpConnector) -> SharedHttpConnector + Send + Sync + 'static,
+    ) -> Desk {
+        let settings = Settings { attempts: 1, http: Some(gated(gate, over)), ..Settings::default() };
         Desk::new(Arc::new(Aws::new(settings)))
     }
 
@@ -151,10 +160,13 @@ fn cache() -> PathBuf {
 }
 
 /// An HTTP client whose requests go through a gate.
-fn gated(gate: &Gate) -> SharedHttpClient {
+fn gated(
+    gate: &Gate,
+    over: impl Fn(SharedHttpConnector) -> SharedHttpConnector + Send + Sync + 'static,
+) -> SharedHttpClient {
     let (gate, inner) = (gate.clone(), Builder::new().build_http());
     http_client_fn(move |settings, components| {
-        let inner = inner.http_connector(settings, components);
+        let inner = over(inner.http_connector(settings, components));
         SharedHttpConnector::new(Line { gate: gate.clone(), inner })
     })
 }

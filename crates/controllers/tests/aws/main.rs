@@ -39,6 +39,7 @@ const ROWS: &[(&str, Row)] = rows![
     buckets::a_bucket_goes_as_its_policy_says,
     buckets::a_bucket_with_content_is_not_deleted_unless_the_spec_says_so,
     buckets::the_bucket_of_another_account_is_told_and_let_go,
+    buckets::a_name_that_is_taken_while_we_ask_for_it_is_told_and_not_ours_later,
     buckets::a_bucket_in_another_region_is_told_and_left_alone,
     buckets::the_inventory_of_buckets_asks_for_what_is_there,
     buckets::any_spec_of_a_bucket_settles_and_is_met,

@@ -159,7 +159,7 @@ fn whose_a_bucket_is_decides_what_is_done() {
         (noted(), plain(), here(bare()), mark),
         (plain(), plain(), here(bare()), "NotOurs; After(300s)"),
         (plain(), adopt(), here(bare()), mark),
-        (noted(), adopt(), here(theirs()), "AwaitingApproval; After(300s)"),
+        (noted(), adopt(), here(theirs()), "NotOurs; After(300s)"),
         (noted(), plain(), here(theirs()), "NotOurs; After(300s)"),
         (noted(), plain(), Some(Found::Elsewhere("us-east-1".into())), "PermanentRedirect; After(300s)"),
         (noted(), adopt(), Some(Found::Elsewhere(String::new())), "PermanentRedirect; After(300s)"),
