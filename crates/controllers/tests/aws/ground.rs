@@ -60,7 +60,10 @@ impl Ground {
     /// Starts both.
     pub fn new() -> Self {
         // It must not find credentials or another server in our environment.
-        let moto = Moto::start(&[("MOTO_ALLOW_NONEXISTENT_REGION", "false")]);
+        let strict = ("MOTO_ALLOW_NONEXISTENT_REGION", "false");
+        // It would show everybody the buckets of all accounts.
+        let separate = ("MOTO_S3_ALLOW_CROSSACCOUNT_ACCESS", "false");
+        let moto = Moto::start(&[strict, separate]);
         Self { moto, heard: Heard::default() }
     }
 

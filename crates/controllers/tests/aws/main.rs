@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, reason = "it is its own test runner")]
 #![recursion_limit = "256"]
 
+mod buckets;
 mod databases;
 mod faults;
 mod ground;
@@ -36,6 +37,23 @@ macro_rules! rows {
 }
 
 const ROWS: &[Row] = rows![
+    buckets::a_bucket_with_every_setting_converges,
+    buckets::a_bucket_survives_any_broken_call,
+    buckets::a_bucket_with_content_survives_any_broken_call,
+    buckets::a_bucket_in_the_first_region_needs_no_location,
+    buckets::every_setting_of_a_bucket_follows_the_spec,
+    buckets::a_bucket_gets_access_lists_only_when_asked_for_one,
+    buckets::what_is_changed_on_a_bucket_outside_is_put_back_and_told,
+    buckets::rules_of_others_give_way_to_those_of_the_spec,
+    buckets::a_bucket_that_is_only_watched_is_never_written_to,
+    buckets::a_bucket_is_adopted_only_when_asked_and_approved,
+    buckets::a_bucket_goes_as_its_policy_says,
+    buckets::a_bucket_with_content_is_not_deleted_unless_the_spec_says_so,
+    buckets::the_bucket_of_another_account_is_told_and_let_go,
+    buckets::a_name_that_is_taken_while_we_ask_for_it_is_told_and_not_ours_later,
+    buckets::a_bucket_in_another_region_is_told_and_left_alone,
+    buckets::the_inventory_of_buckets_asks_for_what_is_there,
+    buckets::any_spec_of_a_bucket_settles_and_is_met,
     queues::a_queue_converges,
     queues::a_queue_survives_any_broken_call,
     databases::a_database_converges_with_every_field,

@@ -24,16 +24,17 @@ pub(super) fn leave(
     mut status: S3BucketStatus,
 ) -> Plan<Step<Call>, S3BucketStatus> {
     status.conditions.retain(|condition| condition.type_ != DELETION_BLOCKED);
-    let noted = status.tag_keys.iter().any(|key| key == OWNER);
+    // Only what was seen can have been ours: an intention alone must not hold the object for ever.
+    let ours = status.arn.is_some() && status.tag_keys.iter().any(|key| key == OWNER);
     let here = match &open.found {
         Some(Found::Here(here)) => here,
-        // One that is perhaps ours is not forgotten because it cannot be reached.
-        Some(Found::Elsewhere(region)) if noted => {
+        // One that is ours is not forgotten because it cannot be reached.
+        Some(Found::Elsewhere(region)) if ours => {
             status
                 .out_of_sync(Reason::Code(MOVED.into()), astray(&bucket.spec, &open.account.region, region));
             return Plan::part(Vec::new(), status, Next::After(RETRY));
         }
-        Some(Found::Hidden(error)) if noted => {
+        Some(Found::Hidden(error)) if ours => {
             status.unseen(Reason::Code(error.code().to_owned()), veiled(&bucket.spec, error));
             return Plan::part(Vec::new(), status, Next::After(RETRY));
         }

@@ -11,7 +11,7 @@ use api::conditions::{Reason, SYNCED, find, holds};
 use api::infra::{BucketAcl, RuleList, S3Bucket, S3BucketSpec, S3BucketStatus, Tags};
 use jiff::Timestamp;
 use kit::{Name, Next, Plan, Refusal};
-use ports::aws::{Bucket, Content, Error, Grant, Setting};
+use ports::aws::{Bucket, Content, Error, Setting};
 
 pub use call::{Call, Change};
 pub(crate) use settings::canned;
@@ -157,11 +157,11 @@ fn make(spec: &S3BucketSpec, wanted: &Tags, noted: bool) -> Vec<Change> {
     if !noted {
         return vec![Change::Announce];
     }
-    // What S3 makes of a new bucket: its owner may do all, and access lists are switched off.
-    let owner = Grant { grantee: "owner".into(), permission: "FULL_CONTROL".into() };
-    let new = Bucket { grants: vec![owner], without_acls: true, ..Bucket::default() };
+    // Whether a new bucket can have access lists is up to S3, so that one is compared when the bucket is there.
+    let rest = S3BucketSpec { acl: None, ..spec.clone() };
     let first = [Change::Create, Change::Tag { tags: wanted.clone() }];
-    first.into_iter().chain(mends(&new, spec, &[]).into_iter().map(|mend| mend.call)).collect()
+    let rest = mends(&Bucket::default(), &rest, &[]).into_iter().map(|mend| mend.call);
+    first.into_iter().chain(rest).collect()
 }
 
 /// What mends the settings. Public access is shut before it could be used, and opened before it is asked for.
