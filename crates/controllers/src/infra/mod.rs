@@ -20,8 +20,8 @@ mod tests;
 
 pub use aws_provider::AWSProviders;
 pub use desk::Desk;
+pub use ec2_instance::EC2Instances;
 pub use inventory::{Found, Kind};
 pub use rds_instance::RDSInstances;
 pub use s3_bucket::S3Buckets;
-pub use ec2_instance::EC2Instances;
 pub use sqs_queue::SQSQueues;

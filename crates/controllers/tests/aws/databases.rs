@@ -67,8 +67,7 @@ fn password(word: &str) -> Value {
 /// One server in an account as it is.
 fn beside(ground: &Arc<Ground>, gate: &Gate, spec: Value, notes: Value) -> Scenario<RDSInstances> {
     let [secret, provider] = ground.provider();
-    let object =
-        json!({ "metadata": { "name": "orders", "namespace": "default", "annotations": notes }, "spec": spec });
+    let object = json!({ "metadata": { "name": "orders", "namespace": "default", "annotations": notes }, "spec": spec });
     Scenario::new(RDSInstances::new(ground.desk(gate)), object)
         .given(secret)
         .given(provider)
@@ -92,7 +91,9 @@ fn seen(ground: &Ground) -> Option<BTreeMap<String, Value>> {
     let found = ground.try_ask("rds", "describe_db_instances", asked).ok()?["DBInstances"][0].take();
     let mut found: BTreeMap<String, Value> = serde_json::from_value(found).expect("an object");
     // No two servers were made at the same time.
-    found.retain(|key, _| !["InstanceCreateTime", "LatestRestorableTime", "VpcSecurityGroups"].contains(&key.as_str()));
+    found.retain(|key, _| {
+        !["InstanceCreateTime", "LatestRestorableTime", "VpcSecurityGroups"].contains(&key.as_str())
+    });
     Some(found)
 }
 
@@ -260,11 +261,15 @@ pub async fn what_was_changed_outside_is_put_back_and_told(ground: &Arc<Ground>)
     let writes = passes(&bench, &room).await;
     assert_eq!(asked(&writes), ["ModifyDBInstance", "AddTagsToResource"]);
     let found = seen(ground).expect("it is there");
-    assert_eq!((&found["DBInstanceClass"], &found["BackupRetentionPeriod"]), (&json!("db.t4g.micro"), &json!(7)));
+    assert_eq!(
+        (&found["DBInstanceClass"], &found["BackupRetentionPeriod"]),
+        (&json!("db.t4g.micro"), &json!(7))
+    );
     let all = tags(ground);
     assert_eq!((all["app"].as_str(), all["cost"].as_str()), ("shop", "17"), "tags of others stay");
     let status = object(&bench).await.status.expect("a status");
-    let told: Vec<_> = status.drift.iter().map(|drift| (drift.field.as_str(), drift.actual.as_str())).collect();
+    let told: Vec<_> =
+        status.drift.iter().map(|drift| (drift.field.as_str(), drift.actual.as_str())).collect();
     let want = [("dbInstanceClass", "db.x2.huge"), ("backupRetentionPeriod", "1"), ("tags[app]", "theirs")];
     assert_eq!(told, want);
     let (status, reason, message) = condition(&bench, SYNCED).await;
@@ -413,8 +418,14 @@ pub async fn a_password_changes_with_its_secret_and_is_told_nowhere(ground: &Arc
 
 pub async fn a_database_without_its_password_is_not_made(ground: &Arc<Ground>) {
     let rows = [
-        (json!({ "name": "nowhere", "key": "word" }), "Secret default/nowhere with the administrator's password does not exist"),
-        (json!({ "name": "master", "key": "none" }), "Secret default/master with the administrator's password has no key none"),
+        (
+            json!({ "name": "nowhere", "key": "word" }),
+            "Secret default/nowhere with the administrator's password does not exist",
+        ),
+        (
+            json!({ "name": "master", "key": "none" }),
+            "Secret default/master with the administrator's password has no key none",
+        ),
     ];
     for (named, want) in rows {
         let spec = with(every_field(), json!({ "masterUserPasswordSecretRef": named }));
@@ -479,10 +490,13 @@ fn any_spec() -> impl Strategy<Value = Value> {
     let more = (window, tags, prop::option::of(1150..9999_i32), prop::option::of("[a-z]{3,12}"));
     (few, more).prop_map(|((version, storage, [multi, public, encrypted, given], days), more)| {
         let (window, tags, port, database) = more;
-        let mut spec = with(few_fields(), json!({
-            "allocatedStorage": storage, "multiAZ": multi, "publiclyAccessible": public,
-            "storageEncrypted": encrypted, "tags": tags,
-        }));
+        let mut spec = with(
+            few_fields(),
+            json!({
+                "allocatedStorage": storage, "multiAZ": multi, "publiclyAccessible": public,
+                "storageEncrypted": encrypted, "tags": tags,
+            }),
+        );
         let mut optional = |name: &str, value: Option<Value>| {
             if let Some(value) = value {
                 spec[name] = value;

@@ -137,7 +137,8 @@ fn main() -> ExitCode {
         rights.note(part, ground::calls());
     }
     // Some rows alone call less than all.
-    if filters.is_empty() && failed == 0
+    if filters.is_empty()
+        && failed == 0
         && let Err(why) = rights.settle()
     {
         println!("FAILED {why}");

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use ports::aws::Call;
 
 /// Where the list begins and ends in the document.
-const BEGIN: &str = "<!-- rights: made by the tests; WRITE_DOCS=1 cargo test -p controllers --test aws writes them -->\n";
+const BEGIN: &str =
+    "<!-- rights: made by the tests; WRITE_DOCS=1 cargo test -p controllers --test aws writes them -->\n";
 const END: &str = "<!-- end of rights -->\n";
 /// What asks for the list to be written instead of compared.
 const WRITE: &str = "WRITE_DOCS";
@@ -101,6 +102,8 @@ fn actions(call: &Call) -> Vec<String> {
         }
         (_, operation) => return vec![format!("{service}:{operation}")],
     };
-    let whole = |action: &&str| if action.contains(':') { (*action).to_owned() } else { format!("{service}:{action}") };
+    let whole = |action: &&str| {
+        if action.contains(':') { (*action).to_owned() } else { format!("{service}:{action}") }
+    };
     named.iter().map(whole).collect()
 }

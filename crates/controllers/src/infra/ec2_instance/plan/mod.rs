@@ -177,7 +177,9 @@ fn compared(
     let hard = fields(&mends.hard);
     let stops = machine.power == Power::Running && !hard.is_empty() && !observes(meta);
     // Its name is the spec's word, too.
-    let own = Tags::from_iter(wanted.clone().into_iter().filter(|(key, _)| key == NAME || spec.tags.contains_key(key)));
+    let own = Tags::from_iter(
+        wanted.clone().into_iter().filter(|(key, _)| key == NAME || spec.tags.contains_key(key)),
+    );
     let case = Case {
         meta,
         what: format!("machine {} ({})", spec.instance_name, machine.id),
