@@ -157,16 +157,8 @@ impl Aws {
 
     /// Makes a server, with its tags. One of that name that is there already is an error.
     pub async fn create_database(&self, account: &Account, new: &NewDatabase) -> Result<(), Error> {
-        let NewDatabase {
-            id,
-            engine,
-            master_username,
-            password,
-            db_name,
-            storage_encrypted,
-            settings,
-            tags,
-        } = new;
+        let NewDatabase { id, engine, master_username, password, db_name, storage_encrypted, settings, tags } =
+            new;
         let clients = self.clients(account);
         let asked = clients.rds().create_db_instance().db_instance_identifier(id).engine(engine);
         let asked = asked.master_username(master_username).master_user_password(password.open());

@@ -85,7 +85,9 @@ impl Room for RDSInstances {
             Relation::indexed::<Secret>(BY_SECRET, |secret| vec![Name::of(secret).to_string()]),
             Relation::indexed::<Cluster>(BY_IDENTIFIER, |cluster| vec![Name::of(cluster).to_string()]),
             Relation::indexed::<Backup>(BY_IDENTIFIER, |backup| {
-                vec![Name::new(backup.namespace().unwrap_or_default(), &*backup.spec.cluster.name).to_string()]
+                vec![
+                    Name::new(backup.namespace().unwrap_or_default(), &*backup.spec.cluster.name).to_string(),
+                ]
             }),
         ]
     }

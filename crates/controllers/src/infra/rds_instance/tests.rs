@@ -9,8 +9,8 @@ use api::infra::RDSInstance;
 use api::secret::Sealed;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
-use kit::testing::{Gate, Scenario, converge, sweep};
 use kit::Next;
+use kit::testing::{Gate, Scenario, converge, sweep};
 use kube::api::{Api, Patch, PatchParams};
 use kube::{Client, ResourceExt};
 use ports::aws::{Account, Aws, Database, DatabaseSettings, Login};
@@ -21,8 +21,8 @@ use super::plan::{Here, Password, Site, World, plan};
 use crate::infra::Desk;
 use crate::infra::desk::{self, Open, Sight};
 
-const FIRST: &str = "first-password";
-const SECOND: &str = "second-password";
+const FIRST: &str = "first-canary";
+const SECOND: &str = "second-canary";
 
 fn now() -> Timestamp {
     "2026-01-01T12:00:00Z".parse().expect("a time")
@@ -105,7 +105,7 @@ fn world(found: Option<Database>, password: Password, applied: Option<&str>) -> 
         password,
         drawn: false,
         applied: applied.map(|applied| Sealed::new(applied.to_owned())),
-        spare: Sealed::new("drawn-password".into()),
+        spare: Sealed::new("drawn-canary".into()),
     }
 }
 
@@ -135,7 +135,7 @@ fn told(instance: &RDSInstance, world: &World) -> String {
         other => format!("{other:?}"),
     });
     let all = format!("{} {plan:?}", words.join("; "));
-    assert!(!all.contains("-password\""), "a password is told: {all}");
+    assert!(!all.contains("canary"), "a password is told: {all}");
     words.join("; ")
 }
 
@@ -151,10 +151,16 @@ fn a_server_is_waited_for_in_every_state_of_aws() {
         ("modifying", "Provisioning: database server orders is modifying; 10s"),
         ("rebooting", "Provisioning: database server orders is rebooting; 10s"),
         ("something-new", "Provisioning: database server orders is something-new; 10s"),
-        ("deleting", "Provisioning: database server orders is being deleted, and is made anew when it is gone; 10s"),
+        (
+            "deleting",
+            "Provisioning: database server orders is being deleted, and is made anew when it is gone; 10s",
+        ),
         ("failed", "failed: database server orders is failed: restore it from a backup; 60s"),
         ("storage-full", "storage_full: database server orders is storage-full: raise allocatedStorage; 60s"),
-        ("stopped", "stopped: database server orders is stopped: start it; nothing is changed until then; 60s"),
+        (
+            "stopped",
+            "stopped: database server orders is stopped: start it; nothing is changed until then; 60s",
+        ),
         (
             "incompatible-parameters",
             "incompatible_parameters: database server orders is incompatible-parameters: its parameter group does not fit; AWS's events tell why; 60s",
@@ -196,7 +202,9 @@ fn what_aws_is_about_to_change_is_not_asked_for_again() {
     let larger = || instance(json!({ "spec": { "dbInstanceClass": "db.large" } }));
     let soon = |class: &str| changed(|live| live.pending.class = Some(class.to_owned()));
     let waits = |class: &str| {
-        format!("apply Secret team/orders-connection; Provisioning: database server orders waits for AWS to change it: dbInstanceClass becomes {class}; 60s")
+        format!(
+            "apply Secret team/orders-connection; Provisioning: database server orders waits for AWS to change it: dbInstanceClass becomes {class}; 60s"
+        )
     };
     assert_eq!(told(&larger(), &seen(soon("db.large"))), waits("db.large"));
     assert_eq!(told(&larger(), &seen(soon("db.huge"))), waits("db.huge"), "one change after the other");
@@ -206,10 +214,14 @@ fn what_aws_is_about_to_change_is_not_asked_for_again() {
 #[test]
 fn versions_are_compared_as_precisely_as_they_are_written() {
     let change = |version: &str| {
-        format!("change engineVersion of database server orders; apply Secret team/orders-connection; Provisioning: database server orders is being changed; 10s{version}")
+        format!(
+            "change engineVersion of database server orders; apply Secret team/orders-connection; Provisioning: database server orders is being changed; 10s{version}"
+        )
     };
     let back = |asked: &str| {
-        format!("refused: database server orders runs version 15.4, and there is no way back to {asked}; write 15.4, or restore a backup into another server")
+        format!(
+            "refused: database server orders runs version 15.4, and there is no way back to {asked}; write 15.4, or restore a backup into another server"
+        )
     };
     // The wanted version, the generation that was met, and what is done.
     let table = [
@@ -237,17 +249,30 @@ fn versions_are_compared_as_precisely_as_they_are_written() {
         let plan = plan(&instance(spec), &seen(found)).expect("a plan");
         format!("{:?}", plan.steps[0]).contains("major: true")
     };
-    assert!(major("postgres", "16", "15.4") && major("mysql", "8.4", "8.0.35") && major("postgres", "10", "9.6.1"));
+    assert!(
+        major("postgres", "16", "15.4")
+            && major("mysql", "8.4", "8.0.35")
+            && major("postgres", "10", "9.6.1")
+    );
     assert!(!major("postgres", "15.5", "15.4") && !major("mysql", "8.0.36", "8.0.35"));
 }
 
 #[test]
 fn what_cannot_change_is_refused_in_words() {
     let table = [
-        (json!({ "engine": "mysql" }), "engine of database server orders is \"postgres\" and cannot become \"mysql\""),
-        (json!({ "masterUsername": "boss" }), "masterUsername of database server orders is \"root\" and cannot become \"boss\""),
+        (
+            json!({ "engine": "mysql" }),
+            "engine of database server orders is \"postgres\" and cannot become \"mysql\"",
+        ),
+        (
+            json!({ "masterUsername": "boss" }),
+            "masterUsername of database server orders is \"root\" and cannot become \"boss\"",
+        ),
         (json!({ "dbName": "shop" }), "dbName of database server orders is \"\" and cannot become \"shop\""),
-        (json!({ "storageEncrypted": true }), "storageEncrypted of database server orders is \"false\" and cannot become \"true\""),
+        (
+            json!({ "storageEncrypted": true }),
+            "storageEncrypted of database server orders is \"false\" and cannot become \"true\"",
+        ),
     ];
     for (spec, want) in table {
         let words = told(&instance(json!({ "spec": spec })), &seen(Some(live())));
@@ -303,7 +328,12 @@ fn a_password_is_set_once_and_known_ever_after() {
             "create Secret team/orders-master-password; Provisioning: a password for database server orders is drawn into Secret orders-master-password; 250ms",
         ),
         // The Secret that it was drawn into is gone, and comes back from the connection.
-        (Some(live()), Password::Undrawn, Some(FIRST), "create Secret team/orders-master-password; Available; 250ms"),
+        (
+            Some(live()),
+            Password::Undrawn,
+            Some(FIRST),
+            "create Secret team/orders-master-password; Available; 250ms",
+        ),
     ];
     for (row, (found, password, applied, want)) in table.into_iter().enumerate() {
         assert_eq!(told(&instance(json!({})), &world(found, password, applied)), want, "row {row}");
@@ -311,7 +341,10 @@ fn a_password_is_set_once_and_known_ever_after() {
     // One call for all that changes: a server that is being changed takes no other change.
     let larger = instance(json!({ "spec": { "dbInstanceClass": "db.large" } }));
     let words = told(&larger, &world(Some(live()), known(SECOND), Some(FIRST)));
-    assert!(words.starts_with("change dbInstanceClass, the password of database server orders; apply"), "{words}");
+    assert!(
+        words.starts_with("change dbInstanceClass, the password of database server orders; apply"),
+        "{words}"
+    );
 }
 
 #[test]
@@ -334,16 +367,26 @@ fn passwords_that_rds_does_not_take_are_refused_without_being_told() {
 fn a_server_of_others_is_left_alone() {
     let theirs = || changed(|live| live.tags.clear());
     let fresh = |notes: Value| {
-        instance(json!({ "metadata": { "annotations": notes }, "status": { "tagKeys": [], "connectionSecretRef": null } }))
+        instance(
+            json!({ "metadata": { "annotations": notes }, "status": { "tagKeys": [], "connectionSecretRef": null } }),
+        )
     };
     let words = told(&fresh(json!({})), &world(theirs(), known(FIRST), None));
     assert!(words.starts_with("NotOurs"), "{words}");
     // Adopted without a password: nothing is drawn, and no connection is told.
     let words = told(&fresh(json!({ ADOPT: "true" })), &world(theirs(), Password::Undrawn, None));
-    assert!(words.starts_with("tag database server orders with terrace.dev/owner; Available: its password is not known"), "{words}");
+    assert!(
+        words.starts_with(
+            "tag database server orders with terrace.dev/owner; Available: its password is not known"
+        ),
+        "{words}"
+    );
     // With one, it is trusted: nothing is set.
     let words = told(&fresh(json!({ ADOPT: "true" })), &world(theirs(), known(FIRST), None));
-    assert_eq!(words, "tag database server orders with terrace.dev/owner; apply Secret team/orders-connection; Available; 300s");
+    assert_eq!(
+        words,
+        "tag database server orders with terrace.dev/owner; apply Secret team/orders-connection; Available; 300s"
+    );
     let words = told(&fresh(json!({ MODE: "observe" })), &world(theirs(), Password::Undrawn, None));
     assert_eq!(words, "Available; 300s");
     let words = told(&fresh(json!({ MODE: "observe" })), &world(None, Password::Undrawn, None));
@@ -356,14 +399,19 @@ fn a_server_goes_only_when_it_can_and_may() {
         instance(json!({ "metadata": { "deletionTimestamp": "2026-01-01T12:00:00Z" }, "spec": spec }))
     };
     let snapshot = "delete database server orders after snapshot orders-final-20260101-120000; Deleting: database server orders goes, after snapshot orders-final-20260101-120000; 10s";
-    let whole = "delete database server orders without a snapshot; Deleting: database server orders goes; 10s";
+    let whole =
+        "delete database server orders without a snapshot; Deleting: database server orders goes; 10s";
     let skip = || json!({ "skipFinalSnapshot": true });
     let table = [
         (json!({}), Some(live()), snapshot),
         (json!({}), word("backing-up"), snapshot),
         (skip(), Some(live()), whole),
         (skip(), word("failed"), whole),
-        (json!({}), word("creating"), "Deleting: database server orders is creating, and is deleted after that; 10s"),
+        (
+            json!({}),
+            word("creating"),
+            "Deleting: database server orders is creating, and is deleted after that; 10s",
+        ),
         (json!({}), word("deleting"), "Deleting: database server orders is being deleted; 10s"),
         (json!({ "deletionPolicy": "Retain" }), Some(live()), "Release"),
         (
@@ -500,14 +548,22 @@ fn a_server_beside_its_object_goes_as_its_policy_says() {
     let waits = "Deleting: database server orders goes after its last snapshot, Backup orders-final-20260101-120000; 10s";
     let deletes = "delete Cluster team/orders; Deleting: database server orders goes; 10s";
     let table = [
-        (json!({}), beside(Some(up("7"))), format!("create Backup team/orders-final-20260101-120000; {waits}")),
+        (
+            json!({}),
+            beside(Some(up("7"))),
+            format!("create Backup team/orders-final-20260101-120000; {waits}"),
+        ),
         (json!({}), copied("running"), waits.to_owned()),
         (json!({}), copied("completed"), deletes.to_owned()),
         (json!({ "skipFinalSnapshot": true }), beside(Some(up("7"))), deletes.to_owned()),
         // It never had data.
         (json!({}), beside(Some(json!({}))), deletes.to_owned()),
         (json!({ "deletionPolicy": "Retain" }), beside(Some(up("7"))), "Release".to_owned()),
-        (json!({ "deletionPolicy": "Orphan" }), beside(Some(up("7"))), "patch Cluster team/orders; Release".to_owned()),
+        (
+            json!({ "deletionPolicy": "Orphan" }),
+            beside(Some(up("7"))),
+            "patch Cluster team/orders; Release".to_owned(),
+        ),
         (json!({}), beside(None), "delete Secret team/orders-login; Release".to_owned()),
     ];
     for (row, (spec, world, want)) in table.into_iter().enumerate() {
@@ -578,7 +634,10 @@ async fn a_server_beside_its_object_converges() {
     assert_eq!((role.name.as_str(), role.login, role.createdb, role.createrole), ("root", true, true, true));
     let secret = bench.get::<Secret>("default", "orders-connection").await.expect("it is there");
     let uri = String::from_utf8(secret.data.expect("data")["uri"].0.clone()).expect("text");
-    assert!(uri.starts_with("postgres://root:") && uri.ends_with("@10.96.7.7:5432/shop?sslmode=require"), "{uri}");
+    assert!(
+        uri.starts_with("postgres://root:") && uri.ends_with("@10.96.7.7:5432/shop?sslmode=require"),
+        "{uri}"
+    );
 }
 
 #[tokio::test]

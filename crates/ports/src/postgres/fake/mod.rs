@@ -10,7 +10,8 @@ use parking_lot::Mutex;
 use tokio::sync::broadcast;
 
 use super::{
-    Backup, Build, Certificate, Error, Key, Login, Number, Postgres, Role, Seen, Settings, Source, Stop, Superuser,
+    Backup, Build, Certificate, Error, Key, Login, Number, Postgres, Role, Seen, Settings, Source, Stop,
+    Superuser,
 };
 use state::{Cluster, Kept, Node, Process, Stage, State};
 

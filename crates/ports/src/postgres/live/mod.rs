@@ -40,7 +40,7 @@ use self::sql::Line;
 use self::work::Work;
 use super::builds;
 use super::{
-    Backup, Build, Certificate, Error, Key, Login, Number, Postgres, Seen, Role, Settings as Wanted, Source,
+    Backup, Build, Certificate, Error, Key, Login, Number, Postgres, Role, Seen, Settings as Wanted, Source,
     Stop, Superuser,
 };
 use crate::loopback;

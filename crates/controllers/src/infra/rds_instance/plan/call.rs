@@ -36,7 +36,9 @@ impl fmt::Display for Call {
             Self::Delete { id, snapshot: Some(snapshot) } => {
                 write!(f, "delete database server {id} after snapshot {snapshot}")
             }
-            Self::Delete { id, snapshot: None } => write!(f, "delete database server {id} without a snapshot"),
+            Self::Delete { id, snapshot: None } => {
+                write!(f, "delete database server {id} without a snapshot")
+            }
         }
     }
 }

@@ -95,7 +95,9 @@ fn hindered(instance: &RDSInstance, live: &Database) -> Option<Hindrance> {
         return Some(Hindrance::Busy(format!("{what} is being deleted")));
     }
     if live.deletion_protection {
-        let message = format!("{what} is protected against deletion; take DeletionProtection off it, or keep it with deletionPolicy: Retain");
+        let message = format!(
+            "{what} is protected against deletion; take DeletionProtection off it, or keep it with deletionPolicy: Retain"
+        );
         return Some(Hindrance::Blocked(Reason::Code("DeletionProtection".into()), message));
     }
     match state {

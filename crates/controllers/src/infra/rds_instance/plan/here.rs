@@ -160,10 +160,14 @@ fn cluster(instance: &RDSInstance, there: Option<&Cluster>) -> Result<Cluster, R
     let (id, user) = (identifier(instance), &spec.master_username);
     if spec.engine != ENGINE {
         let engine = &spec.engine;
-        return refused(format!("there are servers of {ENGINE} only where the provider's endpoint is local, and the engine is {engine}"));
+        return refused(format!(
+            "there are servers of {ENGINE} only where the provider's endpoint is local, and the engine is {engine}"
+        ));
     }
     if id.len() > NAME_MAX {
-        return refused(format!("dbInstanceIdentifier has more than {NAME_MAX} characters, and a Cluster is named after it"));
+        return refused(format!(
+            "dbInstanceIdentifier has more than {NAME_MAX} characters, and a Cluster is named after it"
+        ));
     }
     if user.starts_with("pg_") || RESERVED.contains(&user.as_str()) {
         return refused(format!("masterUsername {user} is kept for the server itself; choose another"));
@@ -173,7 +177,9 @@ fn cluster(instance: &RDSInstance, there: Option<&Cluster>) -> Result<Cluster, R
     if let (Some(runs), Some(asked)) = (runs, asked)
         && major(runs) != major(asked)
     {
-        return refused(format!("the server runs version {runs}, which cannot be changed to {asked} in place; make another server and move the data"));
+        return refused(format!(
+            "the server runs version {runs}, which cannot be changed to {asked} in place; make another server and move the data"
+        ));
     }
     let login = LocalRef { name: login_secret(instance) };
     let superuser = user == SUPERUSER;
@@ -209,7 +215,8 @@ fn cluster(instance: &RDSInstance, there: Option<&Cluster>) -> Result<Cluster, R
 fn leave(instance: &RDSInstance, world: &World, here: &Here, status: RDSInstanceStatus) -> Planned {
     let there = here.cluster.as_deref();
     let there = there.filter(|there| there.annotations().contains_key(OWNER) && ours(instance, there));
-    let policy = if observes(&instance.metadata) { AwsDeletionPolicy::Retain } else { instance.spec.deletion_policy };
+    let policy =
+        if observes(&instance.metadata) { AwsDeletionPolicy::Retain } else { instance.spec.deletion_policy };
     match (policy, there) {
         (AwsDeletionPolicy::Retain, _) => Plan::release(Vec::new(), status),
         (AwsDeletionPolicy::Orphan, there) => {
@@ -244,7 +251,9 @@ fn delete(instance: &RDSInstance, here: &Here, there: &Cluster, status: RDSInsta
         }
         (Some(name), Some("failed")) => {
             let why = phase.error.unwrap_or_else(|| "nobody says why".to_owned());
-            let message = format!("the last snapshot of {what}, Backup {name}, failed: {why}; set skipFinalSnapshot: true to delete it with its data, or keep it with deletionPolicy: Retain");
+            let message = format!(
+                "the last snapshot of {what}, Backup {name}, failed: {why}; set skipFinalSnapshot: true to delete it with its data, or keep it with deletionPolicy: Retain"
+            );
             Hindrance::Blocked(Reason::WouldLoseData, message).told(status)
         }
         (Some(name), _) => {

@@ -240,7 +240,8 @@ fn connected(
             publishes(&mut plan, password);
         }
         Word::New(_) | Word::Pending => {
-            let message = format!("{} is {}, and gets its new password after that", what(instance), live.status);
+            let message =
+                format!("{} is {}, and gets its new password after that", what(instance), live.status);
             wait(&mut plan, message);
         }
         Word::Lost(password) => {
@@ -295,12 +296,13 @@ fn held(instance: &RDSInstance, live: &Database, plan: &Planned, mut status: RDS
 }
 
 fn mends(live: &Database, compared: &Comparison, retag: tags::Retag, state: State) -> Vec<Mend<Call>> {
-    let modify = compared.within(state).map(|(fields, change)| Mend {
-        fields,
-        call: Call::Modify { id: live.id.clone(), change },
-    });
-    let (added, removed): (Vec<_>, Vec<_>) =
-        retag.fields.into_iter().partition(|drift| !drift.expected.is_empty() || retag.set.contains_key(key(drift)));
+    let modify = compared
+        .within(state)
+        .map(|(fields, change)| Mend { fields, call: Call::Modify { id: live.id.clone(), change } });
+    let (added, removed): (Vec<_>, Vec<_>) = retag
+        .fields
+        .into_iter()
+        .partition(|drift| !drift.expected.is_empty() || retag.set.contains_key(key(drift)));
     let arn = || live.arn.clone();
     let tag = Mend { fields: added, call: Call::Tag { arn: arn(), tags: retag.set } };
     let untag = Mend { fields: removed, call: Call::Untag { arn: arn(), keys: retag.remove } };

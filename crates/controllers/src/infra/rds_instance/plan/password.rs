@@ -82,11 +82,7 @@ pub(super) fn set(plan: &mut Planned, open: &Open<Database>, live: &Database, pa
 }
 
 /// What has to happen before a server can be made with its password; nothing, if it is known.
-pub(super) fn awaited(
-    instance: &RDSInstance,
-    world: &World,
-    status: &RDSInstanceStatus,
-) -> Option<Planned> {
+pub(super) fn awaited(instance: &RDSInstance, world: &World, status: &RDSInstanceStatus) -> Option<Planned> {
     let mut status = status.clone();
     match &world.password {
         Password::Known(_) => None,

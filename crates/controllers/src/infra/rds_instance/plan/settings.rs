@@ -78,14 +78,14 @@ pub(super) fn compare(spec: &RDSInstanceSpec, live: &Database, met: bool) -> Res
     } = wanted(spec);
     let (held, soon) = (&live.settings, &live.pending);
     let engine_version = upgrade(engine_version, live, met)?;
-    found.change.major = engine_version.as_ref().zip(held.engine_version.as_ref()).is_some_and(
-        |(wanted, held)| version::other_major(&live.engine, wanted, held),
-    );
+    found.change.major = engine_version
+        .as_ref()
+        .zip(held.engine_version.as_ref())
+        .is_some_and(|(wanted, held)| version::other_major(&live.engine, wanted, held));
     let mut settings = DatabaseSettings::default();
     let versions = (&held.engine_version, &soon.engine_version);
-    settings.engine_version = found.judge("engineVersion", engine_version, versions, |wanted, held| {
-        version::meets(wanted, held)
-    });
+    settings.engine_version =
+        found.judge("engineVersion", engine_version, versions, |wanted, held| version::meets(wanted, held));
     settings.class = found.judge("dbInstanceClass", class, (&held.class, &soon.class), same);
     // It grows on its own where the account says so, and never shrinks.
     let sizes = (&held.storage_gib, &soon.storage_gib);

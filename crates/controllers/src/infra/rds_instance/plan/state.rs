@@ -81,9 +81,10 @@ pub(super) fn of(word: &str) -> State {
         DELETING => State::Going,
         word if OPEN.contains(&word) => State::Open,
         word if SERVING.contains(&word) => State::Serving,
-        word => {
-            WRONG.iter().find(|(wrong, _)| *wrong == word).map_or(State::Busy, |(_, advice)| State::Wrong(advice))
-        }
+        word => WRONG
+            .iter()
+            .find(|(wrong, _)| *wrong == word)
+            .map_or(State::Busy, |(_, advice)| State::Wrong(advice)),
     }
 }
 
