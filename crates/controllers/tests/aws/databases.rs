@@ -9,8 +9,9 @@ use api::infra::RDSInstance;
 use api::secret::Sealed;
 use controllers::infra::{Kind, RDSInstances};
 use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::events::v1::Event;
 use kit::testing::{Bench, Gate, Scenario, converge, sweep};
-use kit::{Name, Outcome};
+use kit::{Name, Outcome, entered};
 use ports::aws::{Account, Login};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -206,14 +207,10 @@ pub async fn a_database_converges_with_every_field(ground: &Arc<Ground>) {
 }
 
 pub async fn a_database_survives_any_broken_call(ground: &Arc<Ground>) {
-    sweep(|gate| alone(ground, gate, &every_field()).keeps_something()).await;
+    let spec = with(few_fields(), json!({ "skipFinalSnapshot": false }));
+    sweep(|gate| alone(ground, gate, &spec).draws_passwords().keeps_something()).await;
     assert_eq!(seen(ground), None, "the server is gone");
     assert_eq!(snapshots(ground).len(), 1, "its last snapshot is not");
-}
-
-pub async fn a_database_whose_password_is_drawn_survives_any_broken_call(ground: &Arc<Ground>) {
-    sweep(|gate| alone(ground, gate, &few_fields()).draws_passwords()).await;
-    assert_eq!((seen(ground), snapshots(ground)), (None, Vec::new()), "nothing is left");
 }
 
 pub async fn every_field_of_a_database_that_can_change_is_changed(ground: &Arc<Ground>) {
@@ -387,6 +384,13 @@ pub async fn a_password_changes_with_its_secret_and_is_told_nowhere(ground: &Arc
     let next = format!("{CANARY}again");
     let secret = Name::new("default", "master");
     bench.patch::<Secret>(&secret, json!({ "stringData": { "word": next } })).await;
+    let drafted = entered(RDSInstances::new(ground.desk(bench.gate())))
+        .draft(bench.tools(), serde_json::to_value(object(&bench).await).expect("an object"))
+        .await;
+    let drafted = serde_json::to_string(&drafted.expect("a plan")).expect("JSON");
+    assert!(drafted.contains("change the password of database server orders-db"), "{drafted}");
+    // Neither as it is nor as a Secret writes it.
+    assert!(!drafted.contains("Canary") && !drafted.contains("Q2FuYXJ5"), "{drafted}");
     assert_eq!(asked(&passes(&bench, &room).await), ["ModifyDBInstance"]);
     assert_eq!(ground.last_password().as_ref(), Some(&next));
     assert_eq!(key(&bench, "orders-connection", "password").await.as_ref(), Some(&next));
@@ -410,10 +414,13 @@ pub async fn a_password_changes_with_its_secret_and_is_told_nowhere(ground: &Arc
     assert_eq!(asked(&passes(&bench, &room).await), Vec::<&String>::new());
     assert!(condition(&bench, READY).await.2.contains("which RDS does not take"));
     let state = bench.state("").await.to_string();
-    assert!(state.contains("Event "), "there are events: {state}");
     let written = |line: &&str| !line.starts_with("Secret ") && !line.contains(" spec masterUserPassword ");
     let told: Vec<&str> = state.lines().filter(written).filter(|line| line.contains("Canary")).collect();
     assert_eq!(told, Vec::<&str>::new());
+    let events = kube::Api::<Event>::namespaced(bench.client().clone(), "default");
+    let events = events.list(&kube::api::ListParams::default()).await.expect("they can be listed");
+    assert!(!events.items.is_empty(), "conditions changed, and that is told");
+    assert!(!format!("{events:?}").contains("Canary"));
 }
 
 pub async fn a_database_without_its_password_is_not_made(ground: &Arc<Ground>) {
@@ -485,7 +492,8 @@ fn plain(ground: &Ground, scenario: Scenario<RDSInstances>) -> Scenario<RDSInsta
 fn any_spec() -> impl Strategy<Value = Value> {
     let version = prop::option::of(prop::sample::select(vec!["14", "15.4", "16.2"]));
     let few = (version, 20..200_i32, any::<[bool; 4]>(), prop::option::of(0..=35_i32));
-    let window = prop::option::of((0..23_u8).prop_map(|hour| format!("{hour:02}:10-{hour:02}:50")));
+    // Not where the server of the tests has its window for maintenance: AWS refuses both at once.
+    let window = prop::option::of((8..23_u8).prop_map(|hour| format!("{hour:02}:10-{hour:02}:50")));
     let tags = prop::collection::btree_map("[a-z]{1,8}", "[a-zA-Z0-9 ]{0,8}", 0..4);
     let more = (window, tags, prop::option::of(1150..9999_i32), prop::option::of("[a-z]{3,12}"));
     (few, more).prop_map(|((version, storage, [multi, public, encrypted, given], days), more)| {

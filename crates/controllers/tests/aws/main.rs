@@ -58,7 +58,6 @@ const ROWS: &[Row] = rows![
     queues::a_queue_survives_any_broken_call,
     databases::a_database_converges_with_every_field,
     databases::a_database_survives_any_broken_call,
-    databases::a_database_whose_password_is_drawn_survives_any_broken_call,
     databases::every_field_of_a_database_that_can_change_is_changed,
     databases::what_was_changed_outside_is_put_back_and_told,
     databases::a_database_that_is_only_watched_is_never_changed,

@@ -21,8 +21,8 @@ use super::plan::{Here, Password, Site, World, plan};
 use crate::infra::Desk;
 use crate::infra::desk::{self, Open, Sight};
 
-const FIRST: &str = "first-password";
-const SECOND: &str = "second-password";
+const FIRST: &str = "first-canary";
+const SECOND: &str = "second-canary";
 
 fn now() -> Timestamp {
     "2026-01-01T12:00:00Z".parse().expect("a time")
@@ -105,7 +105,7 @@ fn world(found: Option<Database>, password: Password, applied: Option<&str>) -> 
         password,
         drawn: false,
         applied: applied.map(|applied| Sealed::new(applied.to_owned())),
-        spare: Sealed::new("drawn-password".into()),
+        spare: Sealed::new("drawn-canary".into()),
     }
 }
 
@@ -135,7 +135,7 @@ fn told(instance: &RDSInstance, world: &World) -> String {
         other => format!("{other:?}"),
     });
     let all = format!("{} {plan:?}", words.join("; "));
-    assert!(!all.contains("-password\""), "a password is told: {all}");
+    assert!(!all.contains("canary"), "a password is told: {all}");
     words.join("; ")
 }
 

@@ -2,6 +2,7 @@
 
 mod failover;
 mod life;
+mod roles;
 mod superuser;
 mod trip;
 
