@@ -62,6 +62,8 @@ bench: ## Measure; prints the table of docs/benchmarks.md
 	cargo bench --locked --package terrace --bench apps
 	cargo bench --locked --package terrace --bench services
 	cargo bench --locked --package terrace --bench claims
+	@scripts/ensure moto
+	cargo bench --locked --package terrace --bench aws
 	@scripts/ensure kubernetes-mcp-server || echo "agents are measured without a peer beside them"
 	cargo bench --locked --package terrace --bench agents
 

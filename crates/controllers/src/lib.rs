@@ -25,6 +25,8 @@ pub fn all<A: Admin>(
         entered(claims::DatabaseClaims::new(claims.clone())),
         entered(claims::DbRoleClaims::new(claims)),
         entered(infra::AWSProviders::new(infra.clone())),
+        entered(infra::RDSInstances::new(infra.clone())),
+        entered(infra::S3Buckets::new(infra.clone())),
         entered(infra::EC2Instances::new(infra.clone())),
         entered(infra::SQSQueues::new(infra)),
     ]

@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand};
 
 use crate::apps::{delete, deploy, list, logs, rollback};
 use crate::{
-    audit, completions, connect, crds, credential, db, files, kubeconfig, mcp, place, postgres, preview, say,
-    services, session, token, up,
+    adopt, audit, completions, connect, crds, credential, db, files, kubeconfig, mcp, place, postgres,
+    preview, say, services, session, token, up,
 };
 
 /// Applications, databases, cloud resources and projects as Kubernetes objects, from one binary.
@@ -123,6 +123,13 @@ enum Command {
         kustomize build . | terrace plan -f - -o json\n\n\
         Ends with 0 when there is nothing to do, 2 when something would change, 1 when something cannot be.")]
     Plan(preview::Options),
+    /// List what an account in AWS holds already, and write manifests that ask for exactly that
+    #[command(after_help = "Examples:\n  \
+        terrace adopt --provider dev\n  \
+        terrace adopt --provider dev --kinds s3bucket,sqsqueue -o adopted\n  \
+        terrace adopt --provider platform/dev --json\n\n\
+        Nothing is changed in AWS. The manifests only watch until the annotation terrace.dev/mode is taken off.")]
+    Adopt(adopt::Options),
     /// See which PostgreSQL services run on, and fetch others
     #[command(subcommand)]
     Postgres(postgres::What),
@@ -167,6 +174,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Connect(options) => return connect::run(&dir()?, &options).await,
         Command::Mcp(options) => return mcp::run(&dir()?, &options).await,
         Command::Audit(options) => return audit::run(&dir()?, &options),
+        Command::Adopt(options) => return adopt::run(&dir()?, &options).await,
         Command::Plan(options) => return preview::run(&dir()?, &options).await,
         Command::Up(options) => return up::run(dir()?, options).await,
         Command::Postgres(what) => postgres::run(&dir()?, &what).await?,

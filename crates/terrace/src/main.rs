@@ -1,5 +1,6 @@
 //! Terrace: applications, databases, cloud resources and projects as Kubernetes objects, from one binary.
 
+mod adopt;
 mod apps;
 mod audit;
 mod cli;

@@ -14,6 +14,9 @@ use crate::conditions::READY;
 /// The image of servers, but for its tag, which is the version (seed 000, `BuildCNPGCluster`).
 pub const SERVER_IMAGE: &str = "ghcr.io/cloudnative-pg/postgresql";
 
+/// What CloudNativePG says of a managed role that is as asked.
+pub const RECONCILED: &str = "reconciled";
+
 /// The tag of an image; a port of its registry is none.
 pub fn version_of(image: &str) -> Option<&str> {
     let image = image.split_once('@').map_or(image, |(image, _)| image);
@@ -62,10 +65,42 @@ pub struct ClusterSpec {
     /// Secret with the superuser's login.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superuser_secret: Option<LocalRef>,
+    /// What it looks after inside the server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub managed: Option<Managed>,
 }
 
 fn one() -> i32 {
     1
+}
+
+/// What is looked after inside a server.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Managed {
+    /// Roles.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<ManagedRole>,
+}
+
+/// A role that is there, with these rights and this password.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ManagedRole {
+    /// Its name.
+    pub name: String,
+    /// Whether it may log in.
+    #[serde(default)]
+    pub login: bool,
+    /// Whether it may make databases.
+    #[serde(default)]
+    pub createdb: bool,
+    /// Whether it may make roles.
+    #[serde(default)]
+    pub createrole: bool,
+    /// Secret with its name and password.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub password_secret: Option<LocalRef>,
 }
 
 /// How the first server comes about.
@@ -208,12 +243,44 @@ pub struct ClusterStatus {
     /// Versions of the Secrets that are in use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secrets_resource_version: Option<SecretsResourceVersion>,
+    /// How the roles stand that are looked after.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub managed_roles_status: Option<ManagedRolesStatus>,
     /// Conditions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<ForeignCondition>,
 }
 
+/// How the roles stand that are looked after.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ManagedRolesStatus {
+    /// The roles by how they stand: those under [`RECONCILED`] are as asked.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub by_status: BTreeMap<String, Vec<String>>,
+    /// The password that each role has.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub password_status: BTreeMap<String, PasswordState>,
+}
+
+/// The password that a role has.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PasswordState {
+    /// Version of the Secret that it was taken from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource_version: Option<String>,
+}
+
 impl ClusterStatus {
+    /// Whether a role that is looked after is as asked, with the password in this version of its Secret.
+    pub fn holds_role(&self, name: &str, secret_version: &str) -> bool {
+        let Some(roles) = &self.managed_roles_status else { return false };
+        let reconciled = roles.by_status.get(RECONCILED).is_some_and(|all| all.iter().any(|one| one == name));
+        let version = roles.password_status.get(name).and_then(|state| state.resource_version.as_deref());
+        reconciled && version == Some(secret_version)
+    }
+
     /// What the Cluster is at, in its own words.
     pub fn words(&self) -> String {
         let said = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());

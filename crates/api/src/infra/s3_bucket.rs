@@ -8,6 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::{AwsDeletionPolicy, ProviderRef, Tags};
 use crate::{conditions, drift::Drift, rules::unchanging};
 
+/// Prefixes and suffixes that S3 keeps for itself, and addresses: names with them are refused.
+/// <https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html>
+const NAME_RESERVED: &str = "!['xn--', 'sthree-', 'amzn-s3-demo-'].exists(part, self.startsWith(part)) && !['-s3alias', '--ol-s3', '.mrap', '--x-s3', '--table-s3'].exists(part, self.endsWith(part))";
+const NAME_ADDRESS: &str = r"!self.matches('^[0-9]{1,3}[.][0-9]{1,3}[.][0-9]{1,3}[.][0-9]{1,3}$')";
+
 /// Keeps a bucket's object until its policy has been carried out.
 pub const S3_BUCKET_FINALIZER: &str = "aws-infra-operator.runner.codes/s3bucket-finalizer";
 
@@ -21,12 +26,16 @@ pub const S3_BUCKET_FINALIZER: &str = "aws-infra-operator.runner.codes/s3bucket-
 #[kube(printcolumn = r#"{"name":"Ready","type":"boolean","jsonPath":".status.ready"}"#)]
 #[kube(printcolumn = r#"{"name":"Region","type":"string","jsonPath":".status.region"}"#)]
 #[kube(printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#)]
+#[x_kube(validation = Rule::new("!has(self.acl) || self.acl == 'private' || !has(self.publicAccessBlock) || !self.publicAccessBlock.blockPublicAcls").message("publicAccessBlock.blockPublicAcls refuses every access list but private").field_path(".acl"))]
 pub struct S3BucketSpec {
     /// Account and region.
     pub provider_ref: ProviderRef,
     /// Name of the bucket, which no other bucket in the world may have.
     #[schemars(length(min = 3, max = 63), regex(pattern = r"^[a-z0-9][a-z0-9.-]*[a-z0-9]$"))]
     #[x_kube(validation = unchanging("bucketName is immutable: make a new bucket and copy the objects"))]
+    #[x_kube(validation = Rule::new("!self.contains('..')").message("the name of a bucket has no two full stops in a row"))]
+    #[x_kube(validation = Rule::new(NAME_ADDRESS).message("the name of a bucket must not look like an IP address"))]
+    #[x_kube(validation = Rule::new(NAME_RESERVED).message("S3 keeps names that begin with xn--, sthree- or amzn-s3-demo-, or end in -s3alias, --ol-s3, .mrap, --x-s3 or --table-s3, for itself"))]
     pub bucket_name: String,
     /// Canned access list.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,6 +85,22 @@ pub enum BucketAcl {
     AuthenticatedRead,
 }
 
+impl BucketAcl {
+    /// All there is.
+    pub const ALL: [Self; 4] =
+        [Self::Private, Self::PublicRead, Self::PublicReadWrite, Self::AuthenticatedRead];
+
+    /// As the spec and S3 write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Private => "private",
+            Self::PublicRead => "public-read",
+            Self::PublicReadWrite => "public-read-write",
+            Self::AuthenticatedRead => "authenticated-read",
+        }
+    }
+}
+
 /// Whether old versions of objects are kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -109,9 +134,21 @@ pub enum EncryptionAlgorithm {
     AwsKms,
 }
 
+impl EncryptionAlgorithm {
+    /// As the spec writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Aes256 => "AES256",
+            Self::AwsKms => "aws_kms",
+        }
+    }
+}
+
 /// When objects move or expire.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new("has(self.expiration) || (has(self.transitions) && size(self.transitions) > 0)").message("a rule does something: set expiration or transitions"))]
+#[x_kube(validation = Rule::new("!has(self.expiration) || !has(self.transitions) || self.transitions.all(move, move.days < self.expiration.days)").message("objects expire only after they have moved: expiration.days is more than the days of every transition").field_path(".expiration"))]
 pub struct LifecycleRule {
     /// Name of the rule.
     #[schemars(length(min = 1, max = 255))]
@@ -142,8 +179,9 @@ pub struct LifecycleExpiration {
 }
 
 /// When objects move to other storage.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new("!(self.storageClass in ['STANDARD_IA', 'ONEZONE_IA']) || self.days >= 30").message("objects move to STANDARD_IA and ONEZONE_IA after 30 days at the earliest").field_path(".days"))]
 pub struct LifecycleTransition {
     /// Days after they were written.
     #[schemars(range(min = 0))]
@@ -167,6 +205,23 @@ pub enum StorageClass {
     /// Seldom read, in one zone.
     #[serde(rename = "ONEZONE_IA")]
     OneZoneIa,
+}
+
+impl StorageClass {
+    /// All there is.
+    pub const ALL: [Self; 5] =
+        [Self::Glacier, Self::DeepArchive, Self::IntelligentTiering, Self::StandardIa, Self::OneZoneIa];
+
+    /// As the spec and S3 write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Glacier => "GLACIER",
+            Self::DeepArchive => "DEEP_ARCHIVE",
+            Self::IntelligentTiering => "INTELLIGENT_TIERING",
+            Self::StandardIa => "STANDARD_IA",
+            Self::OneZoneIa => "ONEZONE_IA",
+        }
+    }
 }
 
 /// Which web pages may do what.
@@ -213,8 +268,24 @@ pub enum CorsMethod {
     Head,
 }
 
+impl CorsMethod {
+    /// All there is.
+    pub const ALL: [Self; 5] = [Self::Get, Self::Put, Self::Post, Self::Delete, Self::Head];
+
+    /// As the spec and S3 write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Put => "PUT",
+            Self::Post => "POST",
+            Self::Delete => "DELETE",
+            Self::Head => "HEAD",
+        }
+    }
+}
+
 /// Which ways of making a bucket public are shut.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PublicAccessBlock {
     /// Refuse new public access lists.
@@ -260,6 +331,12 @@ pub struct S3BucketStatus {
     #[schemars(extend("x-kubernetes-list-type" = "set"))]
     #[schemars(length(max = 50), inner(length(max = 128)))]
     pub tag_keys: Vec<String>,
+    /// The lists of rules that were set from the spec. Kept here because S3 does not say who set them: a list that the spec
+    /// leaves out is left alone, but one that it had before is taken off.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "set"))]
+    #[schemars(length(max = 2))]
+    pub rule_lists: Vec<RuleList>,
     /// The generation of the spec that this status speaks of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
@@ -267,4 +344,14 @@ pub struct S3BucketStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "conditions::schema")]
     pub conditions: Vec<Condition>,
+}
+
+/// A list of rules that S3 keeps as one document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum RuleList {
+    /// When objects move or expire.
+    LifecycleRules,
+    /// Which web pages may do what.
+    CorsRules,
 }

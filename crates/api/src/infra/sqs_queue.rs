@@ -11,7 +11,8 @@ use crate::{conditions, drift::Drift, rules::unchanging};
 /// Keeps a queue's object until its policy has been carried out.
 pub const SQS_QUEUE_FINALIZER: &str = "aws-infra-operator.runner.codes/sqsqueue-finalizer";
 
-/// Which queue, and how it is set up. Settings that are left out are left alone.
+/// Which queue, and how it is set up. Settings that are left out are left alone; one that is taken out of the spec goes back
+/// to AWS's default.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 #[kube(group = "aws-infra-operator.runner.codes", version = "v1alpha1", kind = "SQSQueue", namespaced)]
@@ -25,6 +26,7 @@ pub const SQS_QUEUE_FINALIZER: &str = "aws-infra-operator.runner.codes/sqsqueue-
 #[kube(printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#)]
 #[x_kube(validation = Rule::new("self.fifoQueue == self.queueName.endsWith('.fifo')").message("the name of a FIFO queue, and of no other, ends in .fifo").field_path(".queueName"))]
 #[x_kube(validation = Rule::new("!self.contentBasedDeduplication || self.fifoQueue").message("contentBasedDeduplication is for FIFO queues only").field_path(".contentBasedDeduplication"))]
+#[x_kube(validation = Rule::new("!has(self.kmsDataKeyReusePeriodSeconds) || has(self.kmsMasterKeyId)").message("kmsDataKeyReusePeriodSeconds is for queues with a kmsMasterKeyId only").field_path(".kmsDataKeyReusePeriodSeconds"))]
 pub struct SQSQueueSpec {
     /// Account and region.
     pub provider_ref: ProviderRef,
@@ -59,10 +61,10 @@ pub struct SQSQueueSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 20))]
     pub receive_message_wait_time_seconds: Option<i32>,
-    /// Where messages go that nobody can deal with.
+    /// Where messages go that nobody can deal with. Taken out of the spec, they go nowhere any more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dead_letter_queue: Option<DeadLetterQueue>,
-    /// Key of KMS that messages are encrypted with.
+    /// Key of KMS that messages are encrypted with. Taken out of the spec, they are encrypted with SQS's own key.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 2048))]
     pub kms_master_key_id: Option<String>,
@@ -128,6 +130,12 @@ pub struct SQSQueueStatus {
     #[schemars(extend("x-kubernetes-list-type" = "set"))]
     #[schemars(length(max = 50), inner(length(max = 128)))]
     pub tag_keys: Vec<String>,
+    /// The settings that were set from the spec, by their names there. Kept here because AWS does not say who set one: what
+    /// is taken out of the spec is put back to its default, and what others set is left alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "set"))]
+    #[schemars(length(max = 20), inner(length(max = 64)))]
+    pub settings: Vec<String>,
     /// The generation of the spec that this status speaks of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,

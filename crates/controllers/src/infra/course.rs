@@ -16,10 +16,10 @@ use sha2::{Digest, Sha256};
 use super::desk::RESYNC;
 use super::report::{Parts, Report};
 use super::step::Step;
-use super::tags::{Mark, OWNER, mark};
+use super::tags::{self, Mark, OWNER, mark};
 
 /// The value of the annotation that lets nothing be written.
-const OBSERVE: &str = "observe";
+pub(super) const OBSERVE: &str = "observe";
 /// How soon a resource is looked at that has just been made: only then is it known what AWS made of it.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// How much of the digest of a plan is asked for: enough that no two plans of one object share it.
@@ -44,6 +44,8 @@ pub(super) struct Case<'a, C> {
     pub(super) live: Option<&'a Tags>,
     /// All tags that it is to have.
     pub(super) tags: &'a Tags,
+    /// Those of them that its spec names.
+    pub(super) own: &'a Tags,
     /// What makes it, settings included.
     pub(super) make: Vec<C>,
     /// What mends it. The mark is among it.
@@ -76,6 +78,11 @@ pub(super) fn owns(meta: &ObjectMeta, live: &Tags, held: &[String]) -> bool {
     }
 }
 
+/// The other object that a resource with these tags belongs to, if there is one. Nobody takes it from there.
+fn owner_beside<'a>(meta: &ObjectMeta, live: &'a Tags) -> Option<&'a String> {
+    live.get(OWNER).filter(|_| mark(live, &name(meta)) == Mark::Others)
+}
+
 /// One field that is otherwise.
 pub(super) fn field(name: &str, expected: impl ToString, actual: impl ToString) -> Drift {
     let severity = Some(Severity::Medium);
@@ -87,6 +94,14 @@ impl<C> Case<'_, C> {
     pub(super) fn settle<S: Report>(self, mut status: S) -> Plan<Step<C>, S> {
         let Some(live) = self.live else { return self.absent(status) };
         let ours = owns(self.meta, live, status.parts().tag_keys);
+        if let Some(other) = owner_beside(self.meta, live).filter(|_| !observes(self.meta)) {
+            let message = format!(
+                "{} belongs to {other}, as its tag {OWNER} says; rename one of the two, or take the tag off if that object is gone",
+                self.what
+            );
+            status.out_of_sync(Reason::NotOurs, message);
+            return self.quiet(status);
+        }
         if !ours && annotation(self.meta, ADOPT) != Some("true") && !observes(self.meta) {
             let message = format!(
                 "{} exists and was not made by this object; rename one of the two, or let Terrace have it with the annotation {ADOPT}: \"true\"",
@@ -113,11 +128,17 @@ impl<C> Case<'_, C> {
         self.mended(status, news)
     }
 
-    /// What differs; on a resource that is not ours yet, the mark does not count.
+    /// What differs. On a resource that is not ours yet, tags do not count that come with us: the mark, and those of the
+    /// provider that it lacks.
     fn differences(&self, ours: bool) -> impl Iterator<Item = &Drift> {
-        let mark = format!("tags[{OWNER}]");
+        let unnamed = |key: &&String| !self.own.contains_key(*key);
+        let brought: Vec<String> = self.tags.keys().filter(unnamed).map(|key| tags::field(key)).collect();
+        let mark = tags::field(OWNER);
+        let comes = move |drift: &Drift| {
+            drift.field == mark || drift.actual.is_empty() && brought.contains(&drift.field)
+        };
         let all = self.mends.iter().flat_map(|mend| &mend.fields);
-        all.filter(move |drift| ours || drift.field != mark)
+        all.filter(move |drift| ours || !comes(drift))
     }
 
     fn absent<S: Report>(self, mut status: S) -> Plan<Step<C>, S> {
@@ -130,7 +151,9 @@ impl<C> Case<'_, C> {
         let message = format!("{} is being made", self.what);
         let being_made = Waiting { reason: Reason::Provisioning, message, delay: LOOK_AGAIN };
         let case = Self { waiting: self.waiting.or(Some(being_made)), ..self };
-        case.done(&mut status, Vec::new());
+        // What was there before was deleted by somebody else.
+        let drift = case.met(&mut status).then(|| field(&case.what, "there", "gone")).into_iter().collect();
+        case.done(&mut status, drift);
         let Self { account, make, waiting, .. } = case;
         let step = |call| Do::Outside(Step { account: account.clone(), call, fields: Vec::new() });
         Plan::part(make.into_iter().map(step).collect(), status, next(waiting.as_ref()))
@@ -146,7 +169,7 @@ impl<C> Case<'_, C> {
             );
             status.say(SYNCED, Some(false), Reason::Drifted, message);
         }
-        self.dated(status.parts(), &news);
+        self.dated(status.parts(), false);
         *status.parts().drift = news;
         *status.parts().observed_generation = self.meta.generation;
         Plan::part(Vec::new(), status, next(self.waiting.as_ref()))
@@ -154,18 +177,32 @@ impl<C> Case<'_, C> {
 
     fn mended<S: Report>(self, mut status: S, news: Vec<Drift>) -> Plan<Step<C>, S> {
         // What differs although the spec is the one that was met before was changed by somebody else.
-        let outside = !news.is_empty() && *status.parts().observed_generation == self.meta.generation;
-        let drift = if outside { news } else { Vec::new() };
+        let met = self.met(&mut status);
+        let held = status.parts().tag_keys.clone();
+        let drift = news.into_iter().filter(|drift| met && !self.provider_asks_anew(drift, &held)).collect();
         self.done(&mut status, drift);
         let Self { account, mends, waiting, .. } = self;
         let step = |Mend { fields, call }| Do::Outside(Step { account: account.clone(), call, fields });
         Plan::part(mends.into_iter().map(step).collect(), status, next(waiting.as_ref()))
     }
 
+    /// Whether the spec is the one that was met before.
+    fn met<S: Report>(&self, status: &mut S) -> bool {
+        let seen = *status.parts().observed_generation;
+        seen.is_some() && seen == self.meta.generation
+    }
+
+    /// Whether a tag differs because it was not asked for before, or is not any more. Then the provider's tags have changed.
+    fn provider_asks_anew(&self, drift: &Drift, held: &[String]) -> bool {
+        let one_of = |key: &String| drift.field == tags::field(key);
+        self.tags.keys().any(one_of) != held.iter().any(one_of)
+    }
+
     /// Says that all is as the spec asks, once the steps are done.
     fn done<S: Report>(&self, status: &mut S, drift: Vec<Drift>) {
         status.in_sync(self.waiting.as_ref());
-        let synced = self.dated(status.parts(), &drift);
+        let wrote = !self.mends.is_empty() || self.live.is_none();
+        let synced = self.dated(status.parts(), wrote);
         let parts = status.parts();
         *parts.tag_keys = self.tags.keys().cloned().collect();
         if self.waiting.is_none() {
@@ -183,11 +220,11 @@ impl<C> Case<'_, C> {
     }
 
     /// Dates a comparison. Passes soon after it do not count as one: they would only write the time. Says whether this did.
-    fn dated(&self, parts: Parts<'_>, drift: &[Drift]) -> bool {
+    fn dated(&self, parts: Parts<'_>, wrote: bool) -> bool {
         let last = parts.last_sync_time.as_ref().map(|Time(last)| *last);
         let fresh = last
             .is_some_and(|last| self.now.duration_since(last) < (RESYNC / 2).try_into().unwrap_or_default());
-        let moves = !fresh || !drift.is_empty() || !self.mends.is_empty() || self.live.is_none();
+        let moves = !fresh || wrote;
         if moves {
             *parts.last_sync_time = Some(Time(self.now));
         }

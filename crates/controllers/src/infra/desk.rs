@@ -8,7 +8,7 @@ use api::conditions::Reason;
 use api::infra::{ProviderRef, Tags};
 use jiff::Timestamp;
 use kit::{Bell, Fault, Lanes, Name, Place, Reader};
-use ports::aws::{Account, Aws, Error};
+use ports::aws::{Account, Aws, Error, Login};
 
 use super::provider::{self, Provider};
 
@@ -85,16 +85,29 @@ impl Desk {
     where
         Asked: Future<Output = Result<Option<F>, Error>>,
     {
-        let now = reader.now();
-        let (account, default_tags) = match provider::find(
-            reader,
-            (&visitor.name, visitor.going),
-            visitor.provider,
-            &self.aws,
-        )
-        .await?
-        {
+        let found =
+            provider::find(reader, (&visitor.name, visitor.going), visitor.provider, &self.aws).await?;
+        self.look_into(found, reader.now(), visitor, ask).await
+    }
+
+    /// Looks into the account of a provider that was found before.
+    pub(super) async fn look_into<F, Asked>(
+        &self,
+        provider: Provider,
+        now: Timestamp,
+        visitor: Visitor<'_>,
+        ask: impl FnOnce(Arc<Account>) -> Asked,
+    ) -> Result<World<F>, Fault>
+    where
+        Asked: Future<Output = Result<Option<F>, Error>>,
+    {
+        let (account, default_tags) = match provider {
             Provider::Ready(account, tags) => (account, tags),
+            // This machine holds nothing of AWS, so there is nothing that would have to go.
+            Provider::Local if visitor.going => {
+                let open = Open { account: nowhere(), default_tags: Tags::new(), found: None, _place: None };
+                return Ok(World { now, sight: Sight::Open(open) });
+            }
             Provider::Local => {
                 let message = format!(
                     "AWSProvider {} is this machine, which serves RDSInstances only",
@@ -113,4 +126,10 @@ impl Desk {
         let found = ask(account.clone()).await?;
         Ok(World { now, sight: Sight::Open(Open { account, default_tags, found, _place: Some(place) }) })
     }
+}
+
+/// An account in which nothing is ever asked.
+fn nowhere() -> Arc<Account> {
+    let login = Login::WebIdentity { role: String::new() };
+    Arc::new(Account { provider: String::new(), region: String::new(), endpoint: None, login, role: None })
 }

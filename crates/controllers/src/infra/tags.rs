@@ -50,11 +50,25 @@ pub(super) struct Retag {
     pub(super) fields: Vec<Drift>,
 }
 
+impl Retag {
+    /// The fields of what is to be set, and of what is to be taken off. A tag may be set to nothing.
+    pub(super) fn split(&self) -> (Vec<Drift>, Vec<Drift>) {
+        let removed = |drift: &Drift| self.remove.iter().any(|key| drift.field == field(key));
+        let (removed, set) = self.fields.iter().cloned().partition(removed);
+        (set, removed)
+    }
+}
+
+/// The name of a tag among the fields that differ.
+pub(super) fn field(key: &str) -> String {
+    format!("tags[{key}]")
+}
+
 /// How the tags of a resource differ from those it is to have; `held` are the keys that were set before.
 pub(super) fn compare(live: &Tags, wanted: &Tags, held: &[String]) -> Retag {
     let mut retag = Retag::default();
     let drift = |key: &str, expected: &str, actual: &str| Drift {
-        field: format!("tags[{key}]"),
+        field: field(key),
         expected: expected.to_owned(),
         actual: actual.to_owned(),
         severity: Some(Severity::Low),

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use kit::Name;
 use kit::testing::{Broken, Gate};
 use ports::postgres::{
-    Backup, Build, Certificate, Error, Fake, Key, Login, Number, Postgres, Seen, Settings, Source, Stop,
-    Superuser,
+    Backup, Build, Certificate, Error, Fake, Key, Login, Number, Postgres, Role, Seen, Settings, Source,
+    Stop, Superuser,
 };
 use tokio::sync::broadcast;
 
@@ -55,6 +55,7 @@ impl Postgres for Gated {
         wait_for(primary: Number, standbys: &BTreeSet<Number>);
         grant(primary: Number, login: &Login);
         superuser(primary: Number, login: Option<&Superuser>);
+        role(primary: Number, role: &Role);
         remove(number: Number);
         retire(backup: &str);
         back_up(number: Number, backup: &str);

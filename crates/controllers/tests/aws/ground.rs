@@ -1,12 +1,9 @@
 //! What stands for AWS: a server that answers as it does, AWS's own client in Python, and the line between our client and
 //! the server, on which every request is counted and can be broken.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::ops::Deref;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use aws_smithy_http_client::Builder;
 use aws_smithy_runtime_api::client::http::{
@@ -17,107 +14,75 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use controllers::infra::Desk;
 use kit::testing::{Broken, Gate};
 use parking_lot::Mutex;
-use ports::aws::{Aws, Settings};
+use ports::aws::{Aws, Call, Settings};
 use serde_json::{Value, json};
 
-/// The region of the tests; not the one that needs no LocationConstraint.
-pub const REGION: &str = "eu-central-1";
+use crate::moto::Moto;
+pub use crate::moto::REGION;
+
 /// How long passes are waited for: less than the five minutes after which a resource is compared again.
 pub const PATIENCE: Duration = Duration::from_secs(60);
-/// How long the server may take to start: it loads a lot of Python.
-const START: Duration = Duration::from_secs(120);
 
-/// The server and the client beside it.
+/// The server and the client beside it, and what was asked of them.
 pub struct Ground {
-    pub endpoint: String,
-    server: Child,
-    oracle: Mutex<Oracle>,
+    moto: Moto,
+    heard: Heard,
 }
 
-struct Oracle {
-    child: Child,
-    ask: ChildStdin,
-    hear: BufReader<ChildStdout>,
+/// Everybody who has called since somebody asked.
+static CALLERS: Mutex<Vec<Arc<Aws>>> = Mutex::new(Vec::new());
+
+/// A desk that calls as it is told.
+pub fn desk(settings: Settings) -> Desk {
+    let aws = Arc::new(Aws::new(settings));
+    CALLERS.lock().push(aws.clone());
+    Desk::new(aws)
 }
 
-impl Drop for Ground {
-    fn drop(&mut self) {
-        for child in [&mut self.server, &mut self.oracle.get_mut().child] {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
+/// Everything that was called at any desk since the last time.
+pub fn calls() -> Vec<Call> {
+    let callers = std::mem::take(&mut *CALLERS.lock());
+    callers.iter().flat_map(|aws| aws.witness().calls().into_keys()).collect()
+}
+
+/// The passwords that were sent: nobody can ask for them afterwards.
+type Heard = Arc<Mutex<Vec<String>>>;
+
+impl Deref for Ground {
+    type Target = Moto;
+
+    fn deref(&self) -> &Moto {
+        &self.moto
     }
 }
 
 impl Ground {
     /// Starts both.
     pub fn new() -> Self {
-        let bin = cache().join("moto/bin");
-        let port =
-            TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port();
-        let mut server = Command::new(bin.join("moto_server"));
-        server.args(["-H", "127.0.0.1", "-p", &port.to_string()]);
         // It must not find credentials or another server in our environment.
-        server.env("MOTO_ALLOW_NONEXISTENT_REGION", "false").stdout(Stdio::null()).stderr(Stdio::null());
-        let images = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/aws/images.json");
-        server.env("MOTO_AMIS_PATH", images).env("MOTO_ENABLE_AMI_VALIDATION", "true");
-        server.env("MOTO_EC2_ENABLE_INSTANCE_TYPE_VALIDATION", "true");
-        let server = server
-            .spawn()
-            .unwrap_or_else(|error| panic!("{}: {error}; `scripts/ensure moto` installs it", bin.display()));
-        let endpoint = format!("http://127.0.0.1:{port}");
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/aws/oracle.py");
-        let mut oracle = Command::new(bin.join("python"));
-        oracle.arg(script).arg(&endpoint).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = oracle.spawn().expect("AWS's own client starts");
-        let (ask, hear) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
-        let oracle = Mutex::new(Oracle { child, ask, hear: BufReader::new(hear) });
-        let mut ground = Self { endpoint, server, oracle };
-        ground.wait(port);
-        ground
+        let strict = ("MOTO_ALLOW_NONEXISTENT_REGION", "false");
+        // It would show everybody the buckets of all accounts.
+        let separate = ("MOTO_S3_ALLOW_CROSSACCOUNT_ACCESS", "false");
+        // It would load hundreds of images each time it is reset, and start machines from any other.
+        let images = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/aws/images.json");
+        let machines = [
+            ("MOTO_AMIS_PATH", images),
+            ("MOTO_ENABLE_AMI_VALIDATION", "true"),
+            ("MOTO_EC2_ENABLE_INSTANCE_TYPE_VALIDATION", "true"),
+        ];
+        let moto = Moto::start(&[[strict, separate].as_slice(), &machines].concat());
+        Self { moto, heard: Heard::default() }
     }
 
-    fn wait(&mut self, port: u16) {
-        let begun = Instant::now();
-        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(begun.elapsed() < START, "the server does not answer");
-            if let Ok(Some(ended)) = self.server.try_wait() {
-                panic!("the server ended: {ended}");
-            }
-            std::thread::park_timeout(Duration::from_millis(50));
-        }
-    }
-
-    /// Forgets everything that anybody made.
+    /// Forgets everything that anybody made, and takes any signature again.
     pub fn reset(&self) {
-        let mut line =
-            std::net::TcpStream::connect(self.endpoint.trim_start_matches("http://")).expect("it listens");
-        let request = "POST /moto-api/reset HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-        line.write_all(request.as_bytes()).expect("it hears");
-        let mut answer = String::new();
-        std::io::Read::read_to_string(&mut line, &mut answer).expect("it answers");
-        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        self.command("reset", "");
+        self.check_signatures(false);
     }
 
-    /// Asks AWS's own client; an error is its code.
-    pub fn try_ask(&self, service: &str, call: &str, args: Value) -> Result<Value, String> {
-        let mut oracle = self.oracle.lock();
-        let asked = json!({ "service": service, "region": REGION, "call": call, "args": args });
-        writeln!(oracle.ask, "{asked}").expect("it hears");
-        let mut line = String::new();
-        oracle.hear.read_line(&mut line).expect("it answers");
-        let said: Value =
-            serde_json::from_str(&line).unwrap_or_else(|error| panic!("{call} {asked}: {error}: {line:?}"));
-        match said.get("error") {
-            Some(code) => Err(code.as_str().unwrap_or_default().to_owned()),
-            None => Ok(said["answer"].clone()),
-        }
-    }
-
-    /// Asks AWS's own client for something that it must be able to answer.
-    pub fn ask(&self, service: &str, call: &str, args: Value) -> Value {
-        self.try_ask(service, call, args.clone())
-            .unwrap_or_else(|code| panic!("{service} {call} {args}: {code}"))
+    /// Whether signatures and rights are checked, as AWS does.
+    pub fn check_signatures(&self, checked: bool) {
+        self.command("reset-auth", if checked { "0" } else { "inf" });
     }
 
     /// A desk whose requests go through a gate, each tried once.
@@ -131,8 +96,13 @@ impl Ground {
         gate: &Gate,
         over: impl Fn(SharedHttpConnector) -> SharedHttpConnector + Send + Sync + 'static,
     ) -> Desk {
-        let settings = Settings { attempts: 1, http: Some(gated(gate, over)), ..Settings::default() };
-        Desk::new(Arc::new(Aws::new(settings)))
+        let http = gated(gate, &self.heard, over);
+        desk(Settings { attempts: 1, http: Some(http), ..Settings::default() })
+    }
+
+    /// The password that was sent last.
+    pub fn last_password(&self) -> Option<String> {
+        self.heard.lock().last().cloned()
     }
 
     /// A Secret and a provider in `default` that is ready.
@@ -154,26 +124,22 @@ impl Ground {
     }
 }
 
-/// Where `scripts/ensure` puts what tests need.
-fn cache() -> PathBuf {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.cache");
-    std::env::var_os("TERRACE_CACHE_DIR").map_or_else(beside, PathBuf::from)
-}
-
 /// An HTTP client whose requests go through a gate.
 fn gated(
     gate: &Gate,
+    heard: &Heard,
     over: impl Fn(SharedHttpConnector) -> SharedHttpConnector + Send + Sync + 'static,
 ) -> SharedHttpClient {
-    let (gate, inner) = (gate.clone(), Builder::new().build_http());
+    let (gate, heard, inner) = (gate.clone(), heard.clone(), Builder::new().build_http());
     http_client_fn(move |settings, components| {
         let inner = over(inner.http_connector(settings, components));
-        SharedHttpConnector::new(Line { gate: gate.clone(), inner })
+        SharedHttpConnector::new(Line { gate: gate.clone(), heard: heard.clone(), inner })
     })
 }
 
 struct Line {
     gate: Gate,
+    heard: Heard,
     inner: SharedHttpConnector,
 }
 
@@ -186,6 +152,7 @@ impl std::fmt::Debug for Line {
 impl HttpConnector for Line {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let (what, writes) = told(&request);
+        self.heard.lock().extend(password(&request));
         let (gate, asked) = (self.gate.clone(), self.inner.call(request));
         HttpConnectorFuture::new(async move {
             let answer = match writes {
@@ -199,6 +166,12 @@ impl HttpConnector for Line {
             }
         })
     }
+}
+
+/// The administrator's password in a request.
+fn password(request: &HttpRequest) -> Option<String> {
+    let body = request.body().bytes().map(String::from_utf8_lossy)?;
+    body.split('&').find_map(|pair| pair.strip_prefix("MasterUserPassword=")).map(str::to_owned)
 }
 
 /// What a request asks for, and whether it changes anything.

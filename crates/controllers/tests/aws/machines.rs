@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use api::conditions::{DELETION_BLOCKED, READY, SYNCED, find};
 use api::infra::{EC2Instance, EC2InstanceStatus};
-use controllers::infra::{Desk, EC2Instances};
+use controllers::infra::{Desk, EC2Instances, Kind};
 use kit::testing::{Bench, Gate, Scenario, converge, sweep};
 use kit::{Name, Outcome};
 use ports::aws::{Account, Login};
@@ -668,12 +668,13 @@ pub async fn what_an_account_holds_can_be_adopted_as_it_is(ground: &Arc<Ground>)
     ground.ask("ec2", "terminate_instances", json!({ "InstanceIds": [gone] }));
     let before: Vec<Value> = machines(ground).iter().map(|machine| view(ground, machine)).collect();
     let provider = serde_json::from_value(json!({ "name": "dev" })).expect("a reference");
-    let found = stage.desk.machines(&account(ground), &provider).await.expect("the account can be read");
+    let found = stage.desk.found(&account(ground), &provider, Kind::EC2Instance).await;
+    let found = found.expect("the account can be read");
     assert_eq!(found.len(), 4);
     let mut names: Vec<String> = Vec::new();
     for instance in found {
-        let mut manifest = json!(instance);
-        manifest["metadata"]["annotations"]["terrace.dev/adopt"] = "true".into();
+        let mut manifest = instance.manifest;
+        manifest["metadata"]["annotations"].as_object_mut().and_then(|all| all.remove("terrace.dev/mode"));
         let name = stage.create(manifest).await;
         assert_eq!(stage.rest(&name).await, ["CreateTags"], "only the mark is set on {name}");
         let status = stage.status(&name).await;

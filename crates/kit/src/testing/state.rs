@@ -156,7 +156,8 @@ fn normalise(object: &mut Value) {
 fn flatten(place: &str, value: &Value, leaf: &mut dyn FnMut(String, String)) {
     match value {
         Value::Object(fields) if !fields.is_empty() => {
-            let steady = |field: &str| field != "observedGeneration" && !field.ends_with("ResourceVersion");
+            let version = |field: &str| field == "resourceVersion" || field.ends_with("ResourceVersion");
+            let steady = |field: &str| field != "observedGeneration" && !version(field);
             for (field, value) in fields.iter().filter(|(field, _)| steady(field)) {
                 flatten(&format!("{place} {field}"), value, leaf);
             }

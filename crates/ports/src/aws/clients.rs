@@ -1,7 +1,6 @@
 //! The clients of one account, which share its credentials, its connections and its patience.
 
 use std::sync::OnceLock;
-use std::time::Duration;
 
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_credential_types::provider::SharedCredentialsProvider;
@@ -14,13 +13,6 @@ use aws_smithy_types::timeout::TimeoutConfig;
 use super::ec2::Ec2;
 use super::login::Ticket;
 use super::{Account, Login, Settings, Witness};
-
-/// How long a connection may take to be made.
-const CONNECT: Duration = Duration::from_secs(3);
-/// How long one try may take; a step of a room has 30 s.
-const ATTEMPT: Duration = Duration::from_secs(6);
-/// How long all tries of one call may take, the waiting between them included.
-const OPERATION: Duration = Duration::from_secs(12);
 
 /// The clients of one account.
 pub(super) struct Clients {
@@ -36,7 +28,7 @@ pub(super) struct Clients {
 
 impl Clients {
     pub(super) fn new(account: Account, settings: &Settings, witness: &Witness) -> Self {
-        let plain = plain(&account, settings);
+        let (plain, witness) = (plain(&account, settings), witness.of_account());
         let first = match &account.login {
             Login::Keys { id, secret, token } => {
                 SharedCredentialsProvider::new(aws_credential_types::Credentials::new(
@@ -48,7 +40,7 @@ impl Clients {
                 ))
             }
             Login::WebIdentity { role } => {
-                let ticket = Ticket::web_identity(&plain, role, &settings.token_file, witness);
+                let ticket = Ticket::web_identity(&plain, role, &settings.token_file, (&account, &witness));
                 SharedCredentialsProvider::new(ticket)
             }
         };
@@ -56,14 +48,14 @@ impl Clients {
         let config = match &account.role {
             None => config,
             Some(role) => {
-                let ticket = Ticket::role(&config, role, witness);
+                let ticket = Ticket::role(&config, role, (&account, &witness));
                 config.to_builder().credentials_provider(SharedCredentialsProvider::new(ticket)).build()
             }
         };
         Self {
             account,
             config,
-            witness: witness.clone(),
+            witness,
             sts: OnceLock::new(),
             s3: OnceLock::new(),
             rds: OnceLock::new(),
@@ -75,7 +67,7 @@ impl Clients {
     pub(super) fn sts(&self) -> &aws_sdk_sts::Client {
         self.sts.get_or_init(|| {
             let config = aws_sdk_sts::config::Builder::from(&self.config)
-                .retry_partition(self.partition("sts"))
+                .retry_partition(partition(&self.account, "sts"))
                 .interceptor(self.witness.clone());
             aws_sdk_sts::Client::from_conf(config.build())
         })
@@ -84,7 +76,7 @@ impl Clients {
     pub(super) fn s3(&self) -> &aws_sdk_s3::Client {
         self.s3.get_or_init(|| {
             let config = aws_sdk_s3::config::Builder::from(&self.config)
-                .retry_partition(self.partition("s3"))
+                .retry_partition(partition(&self.account, "s3"))
                 // An emulator has no name for each bucket.
                 .force_path_style(self.account.endpoint.is_some())
                 .interceptor(self.witness.clone());
@@ -95,7 +87,7 @@ impl Clients {
     pub(super) fn rds(&self) -> &aws_sdk_rds::Client {
         self.rds.get_or_init(|| {
             let config = aws_sdk_rds::config::Builder::from(&self.config)
-                .retry_partition(self.partition("rds"))
+                .retry_partition(partition(&self.account, "rds"))
                 .interceptor(self.witness.clone());
             aws_sdk_rds::Client::from_conf(config.build())
         })
@@ -104,37 +96,46 @@ impl Clients {
     pub(super) fn sqs(&self) -> &aws_sdk_sqs::Client {
         self.sqs.get_or_init(|| {
             let config = aws_sdk_sqs::config::Builder::from(&self.config)
-                .retry_partition(self.partition("sqs"))
+                .retry_partition(partition(&self.account, "sqs"))
                 .interceptor(self.witness.clone());
             aws_sdk_sqs::Client::from_conf(config.build())
         })
     }
 
     pub(super) fn ec2(&self) -> &Ec2 {
-        self.ec2.get_or_init(|| Ec2::new(&self.config, self.partition("ec2"), &self.witness))
+        self.ec2.get_or_init(|| Ec2::new(&self.config, partition(&self.account, "ec2"), &self.witness))
     }
 
-    /// Whoever is told to slow down in one account does not in another: the SDK would share that by service and region.
-    fn partition(&self, service: &str) -> RetryPartition {
-        RetryPartition::new(format!("{} {service}", self.account.provider))
+    /// Whether AWS has rejected credentials that can be had anew.
+    pub(super) fn outdated(&self) -> bool {
+        let renews = self.account.role.is_some() || matches!(self.account.login, Login::WebIdentity { .. });
+        renews && self.witness.rejected()
     }
+}
+
+/// Whoever is told to slow down in one account does not in another: the SDK would share that by service and region.
+pub(super) fn partition(account: &Account, service: &str) -> RetryPartition {
+    RetryPartition::new(format!("{} {service}", account.provider))
 }
 
 /// All but the credentials.
 fn plain(account: &Account, settings: &Settings) -> SdkConfig {
     let timeouts = TimeoutConfig::builder()
-        .connect_timeout(CONNECT)
-        .operation_attempt_timeout(ATTEMPT)
-        .operation_timeout(OPERATION)
+        .connect_timeout(settings.connect_timeout)
+        .operation_attempt_timeout(settings.attempt_timeout)
+        .operation_timeout(settings.call_timeout)
         .build();
+    // Credentials are fetched within a call, so the call's own limit is enough.
+    let identities = aws_config::identity::IdentityCache::lazy().load_timeout(settings.call_timeout);
     let config = SdkConfig::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new(account.region.clone()))
         .sleep_impl(SharedAsyncSleep::new(TokioSleep::new()))
         .time_source(SharedTimeSource::new(SystemTimeSource::new()))
-        .retry_config(RetryConfig::adaptive().with_max_attempts(settings.attempts))
+        // The adaptive way would wait for so long that a call which AWS throttles ends as one that nobody answered.
+        .retry_config(RetryConfig::standard().with_max_attempts(settings.attempts))
         .timeout_config(timeouts)
-        .identity_cache(aws_config::identity::IdentityCache::lazy().build());
+        .identity_cache(identities.build());
     let config = match &settings.http {
         Some(http) => config.http_client(http.clone()),
         None => config,

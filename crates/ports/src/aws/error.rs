@@ -95,8 +95,15 @@ where
     match &error {
         SdkError::ServiceError(answer) => {
             let status = answer.raw().status().as_u16();
-            let code = answer.err().code().map_or_else(|| of_status(status), str::to_owned);
-            let message = answer.err().message().unwrap_or("no message");
+            if answer.raw().status().is_success() && answer.err().code().is_none() {
+                return Error::garbled(operation, story(&error));
+            }
+            // Whoever stands in front of a service may speak another language than the service.
+            let body = answer.raw().body().bytes().map(String::from_utf8_lossy).unwrap_or_default();
+            let code = answer.err().code().or_else(|| element(&body, "Code"));
+            let code = code.map_or_else(|| of_status(status), str::to_owned);
+            let message =
+                answer.err().message().or_else(|| element(&body, "Message")).unwrap_or("no message");
             Error::Refused { operation, code, message: message.chars().take(MESSAGE_MAX).collect() }
         }
         SdkError::ResponseError(answer) => match answer.raw().status().is_success() {
@@ -121,6 +128,13 @@ fn ours(error: &(dyn StdError + 'static)) -> Option<Error> {
         cause = error.source();
     }
     None
+}
+
+/// What stands in the first element of a name.
+fn element<'a>(body: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = body.split_once(&format!("<{name}>"))?;
+    let (text, _) = rest.split_once("</")?;
+    Some(text.trim()).filter(|text| !text.is_empty())
 }
 
 /// A word for an answer that has none: those to HEAD have no body.

@@ -8,8 +8,9 @@ use aws_credential_types::Credentials;
 use aws_credential_types::provider::error::CredentialsError;
 use aws_credential_types::provider::{self, ProvideCredentials, future};
 
+use super::clients::partition;
 use super::error::{Error, told};
-use super::{Role, Witness};
+use super::{Account, Role, Witness};
 
 /// What a session is called in AWS's own records.
 const SESSION: &str = "terrace";
@@ -31,14 +32,14 @@ enum By {
 
 impl Ticket {
     /// As the pod that holds a token.
-    pub(super) fn web_identity(plain: &SdkConfig, role: &str, file: &Path, witness: &Witness) -> Self {
+    pub(super) fn web_identity(plain: &SdkConfig, role: &str, file: &Path, of: (&Account, &Witness)) -> Self {
         let by = By::WebIdentity { role: role.to_owned(), file: file.to_owned() };
-        Self { sts: client(plain, witness), by }
+        Self { sts: client(plain, of), by }
     }
 
     /// As somebody who may take on a role.
-    pub(super) fn role(config: &SdkConfig, role: &Role, witness: &Witness) -> Self {
-        Self { sts: client(config, witness), by: By::Role(role.clone()) }
+    pub(super) fn role(config: &SdkConfig, role: &Role, of: (&Account, &Witness)) -> Self {
+        Self { sts: client(config, of), by: By::Role(role.clone()) }
     }
 
     async fn get(&self) -> Result<Credentials, Error> {
@@ -64,8 +65,10 @@ impl Ticket {
     }
 }
 
-fn client(config: &SdkConfig, witness: &Witness) -> aws_sdk_sts::Client {
-    let config = aws_sdk_sts::config::Builder::from(config).interceptor(witness.clone());
+fn client(config: &SdkConfig, (account, witness): (&Account, &Witness)) -> aws_sdk_sts::Client {
+    let config = aws_sdk_sts::config::Builder::from(config)
+        .retry_partition(partition(account, "sts"))
+        .interceptor(witness.clone());
     aws_sdk_sts::Client::from_conf(config.build())
 }
 

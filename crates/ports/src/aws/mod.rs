@@ -7,6 +7,8 @@ mod clients;
 mod ec2;
 mod error;
 mod login;
+mod rds;
+mod s3;
 mod sqs;
 mod sts;
 mod witness;
@@ -14,16 +16,19 @@ mod witness;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use api::secret::Sealed;
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use parking_lot::Mutex;
 
-pub use ec2::{Console, Disk, Launch, Machine, NewDisk, Power, Profile, Search, Setting, Volume};
+pub use ec2::{Console, Disk, Launch, Machine, MachineSetting, NewDisk, Power, Profile, Search, Volume};
 pub use error::Error;
+pub use rds::{Database, DatabaseChange, DatabaseSettings, NewDatabase};
+pub use s3::{Bucket, Content, Encryption, Grant, LiveRule, Setting, Whereabouts};
 pub use sqs::Queue;
 pub use sts::Identity;
-pub use witness::{Call, Witness};
+pub use witness::{Call, Ending, Witness};
 
 use clients::Clients;
 
@@ -36,6 +41,12 @@ const TOKEN_FILE: &str = "/var/run/secrets/eks.amazonaws.com/serviceaccount/toke
 const TOKEN_FILE_VARIABLE: &str = "AWS_WEB_IDENTITY_TOKEN_FILE";
 /// How often a call is tried before it has failed; the SDK waits in between, longer when it is told to slow down.
 const ATTEMPTS: u32 = 3;
+/// How long a connection may take to be made.
+const CONNECT: Duration = Duration::from_secs(3);
+/// How long one try may take; a step of a room has 30 s.
+const ATTEMPT: Duration = Duration::from_secs(6);
+/// How long all tries of one call may take, the waiting between them included.
+const OPERATION: Duration = Duration::from_secs(12);
 
 /// An account in a region, and how to get in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +98,12 @@ pub struct Settings {
     pub token_file: PathBuf,
     /// How often a call is tried.
     pub attempts: u32,
+    /// How long a connection may take to be made.
+    pub connect_timeout: Duration,
+    /// How long one try may take.
+    pub attempt_timeout: Duration,
+    /// How long all tries of one call may take, the waiting between them included.
+    pub call_timeout: Duration,
     /// Another HTTP client than the SDK's own.
     pub http: Option<SharedHttpClient>,
 }
@@ -94,7 +111,14 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         let file = std::env::var_os(TOKEN_FILE_VARIABLE).map_or_else(|| TOKEN_FILE.into(), PathBuf::from);
-        Self { token_file: file, attempts: ATTEMPTS, http: None }
+        Self {
+            token_file: file,
+            attempts: ATTEMPTS,
+            connect_timeout: CONNECT,
+            attempt_timeout: ATTEMPT,
+            call_timeout: OPERATION,
+            http: None,
+        }
     }
 }
 
@@ -117,11 +141,12 @@ impl Aws {
         &self.witness
     }
 
-    /// The clients of an account. One that is described otherwise than before gets new ones.
+    /// The clients of an account. One that is described otherwise than before gets new ones, and so does one whose
+    /// credentials from STS are taken no longer: the SDK would keep them until their end.
     fn clients(&self, account: &Account) -> Arc<Clients> {
         let mut accounts = self.accounts.lock();
         match accounts.get(&account.provider) {
-            Some(clients) if clients.account == *account => clients.clone(),
+            Some(clients) if clients.account == *account && !clients.outdated() => clients.clone(),
             _ => {
                 let clients = Arc::new(Clients::new(account.clone(), &self.settings, &self.witness));
                 accounts.insert(account.provider.clone(), clients.clone());

@@ -52,6 +52,8 @@ pub struct Seen {
     pub granted: Option<String>,
     /// The mark of the password that the superuser `postgres` logs in with; `None` if it has none.
     pub superuser: Option<String>,
+    /// The marks of further roles, by their names.
+    pub roles: BTreeMap<String, String>,
     /// The certificate that the servers show.
     pub certificate: Option<Certificate>,
     /// Bytes that the largest instance holds.
@@ -191,6 +193,21 @@ pub struct Superuser {
     /// Its password.
     pub password: Sealed<String>,
     /// Stands for this password: what was given under the same mark is not given again.
+    pub mark: String,
+}
+
+/// A further role, which may log in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Role {
+    /// Its name.
+    pub name: String,
+    /// Its password.
+    pub password: Sealed<String>,
+    /// Whether it may make databases.
+    pub creates_databases: bool,
+    /// Whether it may make roles.
+    pub creates_roles: bool,
+    /// Stands for all of this: what was given under the same mark is not given again.
     pub mark: String,
 }
 

@@ -196,6 +196,14 @@ pub trait Postgres: Send + Sync + 'static {
         login: Option<&Superuser>,
     ) -> impl Future<Output = Result<(), Error>> + Send;
 
+    /// Makes a further role, or gives it these rights and this password.
+    fn role(
+        &self,
+        cluster: &Key,
+        primary: Number,
+        role: &Role,
+    ) -> impl Future<Output = Result<(), Error>> + Send;
+
     /// Removes an instance for good, which must be a standby.
     fn remove(&self, cluster: &Key, number: Number) -> impl Future<Output = Result<(), Error>> + Send;
 

@@ -25,6 +25,7 @@ const ROWS: &[(&str, Row)] = rows![
     contract::real_servers_keep_the_contract,
     servers::an_owner_logs_in_over_tls_and_nobody_without_the_password,
     superusers::a_superuser_logs_in_over_tls_with_the_password_that_it_was_given_last,
+    superusers::a_further_role_has_its_rights_and_the_password_that_it_was_given_last,
     superusers::a_cluster_of_an_earlier_release_gets_a_role_for_the_machinery,
     servers::a_restart_keeps_data_and_tells_what_needs_one,
     servers::a_killed_primary_is_replaced_by_the_standby_that_has_most,

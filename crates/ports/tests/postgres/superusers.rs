@@ -3,7 +3,7 @@
 use std::fs;
 
 use api::secret::Sealed;
-use ports::postgres::{Postgres as _, Source, Stop};
+use ports::postgres::{Postgres as _, Role, Source, Stop};
 use sha2::{Digest as _, Sha256};
 
 use crate::machine::{self, Machine, client_as, key, login, settings, superuser, there, up};
@@ -55,6 +55,39 @@ pub async fn a_superuser_logs_in_over_tls_with_the_password_that_it_was_given_la
     assert!(stale.is_err(), "the password of the old cluster does not open the new one");
     live.superuser(&new, 1, Some(&first)).await.expect("it is let in");
     client_as(port, ("postgres", "postgres"), first.password.open()).await.expect("it gets in");
+}
+
+/// A role that is no superuser, with rights of its own.
+fn role(password: &str) -> Role {
+    Role {
+        name: "boss".into(),
+        password: password.to_owned().into(),
+        creates_databases: true,
+        creates_roles: true,
+        mark: password.into(),
+    }
+}
+
+pub async fn a_further_role_has_its_rights_and_the_password_that_it_was_given_last(machine: &Machine) {
+    let (live, key) = (&machine.live, key("further"));
+    let (port, _) = certified(machine, &key).await;
+    for password in ["first-word", "second-word"] {
+        live.role(&key, 1, &role(password)).await.expect("it is made");
+        assert_eq!(live.look(&key).await.expect("a look").roles["boss"], password);
+        let client = client_as(port, ("boss", "postgres"), password).await.expect("it gets in");
+        let rights = "SELECT rolsuper, rolcreatedb, rolcreaterole FROM pg_roles WHERE rolname = current_user";
+        let row = client.query_one(rights, &[]).await.expect("a row");
+        let rights: [bool; 3] = [row.get(0), row.get(1), row.get(2)];
+        assert_eq!(rights, [false, true, true]);
+        let sql = format!("CREATE DATABASE \"of {password}\"");
+        client.batch_execute(&sql).await.expect("it may make databases");
+        client.batch_execute(&format!("CREATE ROLE \"{password}\"")).await.expect("it may make roles");
+    }
+    assert!(client_as(port, ("boss", "postgres"), "first-word").await.is_err(), "only the last one counts");
+    for name in ["postgres", "terrace_admin", "terrace_replica", ""] {
+        let taken = Role { name: name.into(), mark: "other".into(), ..role("third-word") };
+        live.role(&key, 1, &taken).await.expect_err("it is the machinery's");
+    }
 }
 
 /// In earlier releases the machinery was `postgres` itself, and had no role of its own.

@@ -2,15 +2,17 @@
 
 use serde_json::json;
 
-use crate::claim::{Configuration, PATIENCE, apply, gone, login, ready, servers, system};
-use crate::platform::wait;
+use crate::claim::{Configuration, PATIENCE, SYSTEM, apply, gone, login, ready, servers, system, system_key};
+use crate::platform::{Platform, wait};
+use crate::sql::Sql;
 
 /// One server that goes with its last claim, and one that stays; nothing is held.
-fn story(maker: &str, kind: &str) {
+fn story(maker: &str, kind: &str, before: fn(&Platform)) {
     let configuration = Configuration::new(&format!(
-        "serverMaker: {maker}\ndeletionHoldPeriod: 0\npasses:\n  reclaimPolicy: delete\nstays:\n  reclaimPolicy: retain\n"
+        "serverMaker: {maker}\nawsProvider: here\ndeletionHoldPeriod: 0\npasses:\n  reclaimPolicy: delete\nstays:\n  reclaimPolicy: retain\n"
     ));
     let mut platform = configuration.platform();
+    before(&platform);
     for (name, label) in [("one", "passes.eu"), ("two", "passes"), ("three", "stays"), ("four", "passes")] {
         apply(&platform, name, &json!({ "instanceLabel": label }));
     }
@@ -53,10 +55,54 @@ fn story(maker: &str, kind: &str) {
 
 #[test]
 fn servers_are_made_as_cloud_database_claims_and_reclaimed() {
-    story("cloudDatabaseClaim", "clouddatabaseclaims");
+    story("cloudDatabaseClaim", "clouddatabaseclaims", |_| {});
 }
 
 #[test]
 fn servers_are_made_as_clusters_and_reclaimed() {
-    story("cluster", "clusters.postgresql.cnpg.io");
+    story("cluster", "clusters.postgresql.cnpg.io", |_| {});
+}
+
+/// A provider in the platform's own namespace that is this machine.
+fn provider(platform: &Platform) {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let manifest = json!({
+        "apiVersion": "aws-infra-operator.runner.codes/v1alpha1", "kind": "AWSProvider",
+        "metadata": { "name": "here" }, "spec": { "region": "eu-central-1", "endpoint": "local" },
+    });
+    std::fs::write(file.path(), manifest.to_string()).expect("it is ours");
+    platform.kubectl(&["-n", SYSTEM, "apply", "-f", &file.path().display().to_string()]);
+}
+
+#[test]
+fn servers_are_made_as_rds_instances_and_reclaimed() {
+    story("rdsInstance", "rdsinstances", provider);
+}
+
+#[test]
+fn the_administrator_of_an_rds_instance_on_this_machine_is_no_superuser_and_its_password_rotates() {
+    let configuration = Configuration::new("serverMaker: rdsInstance\nawsProvider: here\n");
+    let mut platform = configuration.platform();
+    provider(&platform);
+    apply(&platform, "shop", &json!({}));
+    ready(&platform, "shop");
+    let [server] = &system(&platform, "rdsinstances")[..] else { panic!("one server") };
+    let (connection, master) = (format!("{server}-connection"), format!("{server}-master"));
+    let enter = || {
+        Sql::connect(&system_key(&platform, &connection, "uri").replace("sslmode=require", "sslmode=prefer"))
+    };
+    let rights = "select concat_ws(' ', rolsuper, rolcreatedb, rolcreaterole) from pg_roles where rolname = current_user";
+    let told = enter().expect("the connection gets in").ask(rights).expect("anybody may look");
+    assert_eq!(told, ["f t t"], "{told:?}");
+    let before = system_key(&platform, &connection, "password");
+    let patch = json!({ "stringData": { "password": "another-word-for-the-master" } }).to_string();
+    platform.kubectl(&["-n", SYSTEM, "patch", "secret", &master, "--type=merge", "-p", &patch]);
+    wait("the connection to have the new password", PATIENCE, || {
+        (system_key(&platform, &connection, "password") != before).then_some(())
+    });
+    enter().expect("the new password gets in");
+    // The claim goes on, with the new one.
+    ready(&platform, "shop");
+    login(&platform, "shop").ask("create table t (n int)").expect("the owner may");
+    platform.stop("-TERM");
 }

@@ -15,8 +15,10 @@ use api::conditions::{Reason, Standing};
 use api::infra::{AWS_PROVIDER_FINALIZER, AWSProvider, AWSProviderStatus};
 use k8s_openapi::api::core::v1::Secret;
 use kit::{ALL_PASSES, Fault, Index, Name, Plan, Reader, Receipt, Refusal, Relation, Room};
+use prometheus_client::registry::Registry;
 
 use super::Desk;
+use super::metrics::Calls;
 use plan::World;
 
 /// Providers by the Secrets that they name.
@@ -49,6 +51,11 @@ impl Room for AWSProviders {
 
     fn relations(&self) -> Vec<Relation<AWSProvider>> {
         vec![Relation::indexed::<Secret>(BY_SECRET, |secret| vec![Name::of(secret).to_string()])]
+    }
+
+    /// All rooms of AWS share their clients, so one of them tells of the calls.
+    fn enroll(&self, registry: &mut Registry) {
+        registry.register_collector(Box::new(Calls(self.desk.aws.clone())));
     }
 
     async fn observe(&self, provider: &AWSProvider, reader: &Reader) -> Result<World, Fault> {

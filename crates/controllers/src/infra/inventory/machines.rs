@@ -11,7 +11,7 @@ use api::secret::Sealed;
 use kube::ResourceExt;
 use ports::aws::{Account, Aws, Disk, Error, Machine, Search, Volume};
 
-use super::{name, tags};
+use super::{Seen, name, tags};
 use crate::infra::ec2_instance::{NAME, RESTART, lives};
 
 /// Longest script that a spec takes, in letters.
@@ -24,20 +24,20 @@ pub(super) async fn found(
     aws: &Aws,
     account: &Account,
     provider: &ProviderRef,
-) -> Result<Vec<EC2Instance>, Error> {
+) -> Result<Vec<Seen<EC2Instance>>, Error> {
     let mut all = aws.machines(account, Search::All).await?;
     all.retain(lives);
     all.sort_by(|one, other| one.id.cmp(&other.id));
     let mut shared: HashMap<String, usize> = HashMap::new();
     all.iter().for_each(|machine| *shared.entry(name(called(machine))).or_default() += 1);
     let mut found = Vec::new();
-    for machine in &all {
-        let spec = spec(aws, account, machine, provider).await?;
-        let own = name(called(machine));
+    for machine in all {
+        let spec = spec(aws, account, &machine, provider).await?;
+        let own = name(called(&machine));
         let own = if shared.get(&own) == Some(&1) { own } else { machine.id.clone() };
         let mut instance = EC2Instance::new(&own, spec);
         instance.annotations_mut().insert(INSTANCE_ID.to_owned(), machine.id.clone());
-        found.push(instance);
+        found.push(Seen { resource: machine.id, tags: machine.tags, object: instance });
     }
     Ok(found)
 }

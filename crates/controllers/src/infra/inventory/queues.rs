@@ -1,25 +1,29 @@
 //! Queues.
 
 use api::infra::{AwsDeletionPolicy, DeadLetterQueue, ProviderRef, SQSQueue, SQSQueueSpec};
+use futures::{StreamExt, TryStreamExt, stream};
 use ports::aws::{Account, Aws, Error, Queue};
 use serde_json::Value;
 
-use super::{name, tags};
+use super::{AT_A_TIME, Seen, name, tags};
 
 /// The queues of an account, each as the object that asks for what is there.
 pub(super) async fn found(
     aws: &Aws,
     account: &Account,
     provider: &ProviderRef,
-) -> Result<Vec<SQSQueue>, Error> {
-    let mut found = Vec::new();
-    for queue in aws.queues(account).await? {
-        // One may go while we look.
-        if let Some(live) = aws.queue(account, &queue).await? {
-            found.push(SQSQueue::new(&name(&queue), spec(&queue, &live, provider)));
-        }
-    }
-    Ok(found)
+) -> Result<Vec<Seen<SQSQueue>>, Error> {
+    let names = aws.queues(account).await?;
+    let looks = names.into_iter().map(async |queue| {
+        let live = aws.queue(account, &queue).await?;
+        Ok(live.map(|live| Seen {
+            object: SQSQueue::new(&name(&queue), spec(&queue, &live, provider)),
+            tags: live.tags,
+            resource: queue,
+        }))
+    });
+    // One may go while we look.
+    stream::iter(looks).buffered(AT_A_TIME).try_filter_map(async |seen| Ok(seen)).try_collect().await
 }
 
 fn spec(queue: &str, live: &Queue, provider: &ProviderRef) -> SQSQueueSpec {

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use api::conditions::{SYNCED, holds};
 use api::drift::Drift;
 use api::infra::{SQSQueue, SQSQueueSpec, SQSQueueStatus, Tags};
 use kit::{Do, Name, Next, Plan, Refusal};
 use ports::aws::Queue;
 use serde_json::{Value, json};
 
-use crate::infra::course::{Case, Mend, field};
+use crate::infra::course::{Case, Mend, field, observes};
 use crate::infra::desk::{Open, RETRY, Sight, World};
 use crate::infra::farewell::{Farewell, farewell, untouched};
 use crate::infra::report::Report;
@@ -68,30 +69,28 @@ pub(super) fn plan(
     }
     let (spec, own) = (&queue.spec, Name::of(queue));
     let wanted = tags::wanted(&open.default_tags, &spec.tags, &own);
-    let attributes = attributes(spec);
-    let mends = open.found.iter().flat_map(|live| mends(live, &attributes, &wanted, &status.tag_keys));
+    let mends = open.found.iter().flat_map(|live| mends(live, spec, &wanted, &status));
     let case = Case {
         meta: &queue.metadata,
         what: format!("queue {}", spec.queue_name),
         account: open.account.clone(),
         live: open.found.as_ref().map(|live| &live.tags),
         tags: &wanted,
+        own: &spec.tags,
         mends: mends.collect(),
-        make: vec![Call::Create {
-            name: spec.queue_name.clone(),
-            attributes: attributes
-                .iter()
-                .map(|(wish, value)| (wish.name.to_owned(), value.clone()))
-                .collect(),
-            tags: wanted.clone(),
-        }],
+        make: vec![create(spec, &wanted)],
         waiting: None,
         now: world.now,
     };
     if let Some(live) = &open.found {
         report(live, &mut status);
     }
-    Ok(case.settle(status))
+    let mut plan = case.settle(status);
+    // Only what was compared and set counts as set.
+    if holds(&plan.status.conditions, SYNCED) && !observes(&queue.metadata) {
+        plan.status.settings = settings(spec).map(|(setting, _)| setting.field.to_owned()).collect();
+    }
+    Ok(plan)
 }
 
 fn leave(queue: &SQSQueue, open: &Open<Queue>, status: SQSQueueStatus) -> Plan<Step<Call>, SQSQueueStatus> {
@@ -107,61 +106,82 @@ fn leave(queue: &SQSQueue, open: &Open<Queue>, status: SQSQueueStatus) -> Plan<S
     Plan::release(call.map(step).into_iter().collect(), status)
 }
 
-/// A setting: its field in the spec, and AWS's name for it.
-struct Wish {
+/// A setting: its field in the spec, AWS's name for it, and what it is if nobody asks for anything.
+struct Setting {
     field: &'static str,
     name: &'static str,
+    default: &'static str,
 }
 
-/// The settings that the spec names, as AWS writes them.
-fn attributes(spec: &SQSQueueSpec) -> Vec<(Wish, String)> {
-    let number =
-        |field, name, value: Option<i32>| value.map(|value| (Wish { field, name }, value.to_string()));
+/// Settings that can be changed, in the order of the spec, with AWS's defaults:
+/// <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SetQueueAttributes.html>. A policy or a key that
+/// is empty is none.
+const SETTINGS: [Setting; 9] = [
+    setting("contentBasedDeduplication", "ContentBasedDeduplication", "false"),
+    setting("delaySeconds", "DelaySeconds", "0"),
+    setting("maximumMessageSize", "MaximumMessageSize", "1048576"),
+    setting("messageRetentionPeriod", "MessageRetentionPeriod", "345600"),
+    setting("visibilityTimeout", "VisibilityTimeout", "30"),
+    setting("receiveMessageWaitTimeSeconds", "ReceiveMessageWaitTimeSeconds", "0"),
+    setting("deadLetterQueue", "RedrivePolicy", ""),
+    setting("kmsMasterKeyId", "KmsMasterKeyId", ""),
+    setting("kmsDataKeyReusePeriodSeconds", "KmsDataKeyReusePeriodSeconds", "300"),
+];
+
+const fn setting(field: &'static str, name: &'static str, default: &'static str) -> Setting {
+    Setting { field, name, default }
+}
+
+/// What the spec says of each of [`SETTINGS`], as AWS writes it.
+fn values(spec: &SQSQueueSpec) -> [Option<String>; 9] {
+    let number = |value: Option<i32>| value.map(|value| value.to_string());
     let redrive = spec.dead_letter_queue.as_ref().map(|dead| {
-        let policy =
-            json!({ "deadLetterTargetArn": dead.target_arn, "maxReceiveCount": dead.max_receive_count });
-        (Wish { field: "deadLetterQueue", name: "RedrivePolicy" }, policy.to_string())
+        json!({ "deadLetterTargetArn": dead.target_arn, "maxReceiveCount": dead.max_receive_count })
+            .to_string()
     });
-    let key = spec.kms_master_key_id.clone();
-    let fifo = |field, name, value: bool| spec.fifo_queue.then(|| (Wish { field, name }, value.to_string()));
     [
-        number("delaySeconds", "DelaySeconds", spec.delay_seconds),
-        number("maximumMessageSize", "MaximumMessageSize", spec.maximum_message_size),
-        number("messageRetentionPeriod", "MessageRetentionPeriod", spec.message_retention_period),
-        number("visibilityTimeout", "VisibilityTimeout", spec.visibility_timeout),
-        number(
-            "receiveMessageWaitTimeSeconds",
-            "ReceiveMessageWaitTimeSeconds",
-            spec.receive_message_wait_time_seconds,
-        ),
+        spec.fifo_queue.then(|| spec.content_based_deduplication.to_string()),
+        number(spec.delay_seconds),
+        number(spec.maximum_message_size),
+        number(spec.message_retention_period),
+        number(spec.visibility_timeout),
+        number(spec.receive_message_wait_time_seconds),
         redrive,
-        key.map(|key| (Wish { field: "kmsMasterKeyId", name: "KmsMasterKeyId" }, key)),
-        number(
-            "kmsDataKeyReusePeriodSeconds",
-            "KmsDataKeyReusePeriodSeconds",
-            spec.kms_data_key_reuse_period_seconds,
-        ),
-        fifo("fifoQueue", "FifoQueue", true),
-        fifo("contentBasedDeduplication", "ContentBasedDeduplication", spec.content_based_deduplication),
+        spec.kms_master_key_id.clone(),
+        number(spec.kms_data_key_reuse_period_seconds),
     ]
-    .into_iter()
-    .flatten()
-    .collect()
 }
 
-fn mends(live: &Queue, attributes: &[(Wish, String)], wanted: &Tags, held: &[String]) -> Vec<Mend<Call>> {
+/// The settings that the spec names.
+fn settings(spec: &SQSQueueSpec) -> impl Iterator<Item = (&'static Setting, String)> {
+    SETTINGS.iter().zip(values(spec)).filter_map(|(setting, value)| Some((setting, value?)))
+}
+
+fn create(spec: &SQSQueueSpec, wanted: &Tags) -> Call {
+    let mut attributes: BTreeMap<_, _> =
+        settings(spec).map(|(setting, value)| (setting.name.to_owned(), value)).collect();
+    if spec.fifo_queue {
+        attributes.insert("FifoQueue".to_owned(), "true".to_owned());
+    }
+    Call::Create { name: spec.queue_name.clone(), attributes, tags: wanted.clone() }
+}
+
+fn mends(live: &Queue, spec: &SQSQueueSpec, wanted: &Tags, status: &SQSQueueStatus) -> Vec<Mend<Call>> {
     let mut set = BTreeMap::new();
     let mut fields: Vec<Drift> = Vec::new();
-    for (Wish { field: name, name: attribute }, value) in attributes {
-        let actual = live.attributes.get(*attribute).map_or("", String::as_str);
-        if !same(value, actual) {
-            set.insert((*attribute).to_owned(), value.clone());
-            fields.push(field(name, value, actual));
+    for (setting, value) in SETTINGS.iter().zip(values(spec)) {
+        // What was set before and is not asked for any more goes back; what was never asked for is others' business.
+        let held = status.settings.iter().any(|field| field == setting.field);
+        let Some(value) = value.or_else(|| held.then(|| setting.default.to_owned())) else { continue };
+        let actual = live.attributes.get(setting.name).map_or("", String::as_str);
+        if !same(&value, actual) {
+            fields.push(field(setting.field, &value, actual));
+            set.insert(setting.name.to_owned(), value);
         }
     }
     let url = || live.url.clone();
-    let retag = tags::compare(&live.tags, wanted, held);
-    let (added, removed) = retag.fields.into_iter().partition(|drift: &Drift| !drift.expected.is_empty());
+    let retag = tags::compare(&live.tags, wanted, &status.tag_keys);
+    let (added, removed) = retag.split();
     let tag = Mend { fields: added, call: Call::Tag { url: url(), tags: retag.set } };
     let untag = Mend { fields: removed, call: Call::Untag { url: url(), keys: retag.remove } };
     let all = [Mend { fields, call: Call::Set { url: url(), attributes: set } }, tag, untag];

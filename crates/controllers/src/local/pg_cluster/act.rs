@@ -34,6 +34,7 @@ pub(super) async fn act<P: Postgres, A: Authority>(
         Step::WaitFor { primary, standbys } => postgres.wait_for(key, *primary, standbys).await?,
         Step::Grant { primary, login } => postgres.grant(key, *primary, login).await?,
         Step::Superuser { primary, login } => postgres.superuser(key, *primary, login.as_ref()).await?,
+        Step::Role { primary, role } => postgres.role(key, *primary, role).await?,
         Step::Remove(number) => postgres.remove(key, *number).await?,
         Step::Retire(backup) => postgres.retire(key, backup).await?,
     }

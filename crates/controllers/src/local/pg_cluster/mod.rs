@@ -58,7 +58,8 @@ const BY_SECRET: Index<Cluster> = Index {
         let initdb = cluster.spec.bootstrap.as_ref().and_then(|bootstrap| bootstrap.initdb.as_ref());
         let secrets =
             [initdb.and_then(|initdb| initdb.secret.as_ref()), cluster.spec.superuser_secret.as_ref()];
-        secrets.into_iter().flatten().map(|secret| beside(cluster, &secret.name)).collect()
+        let roles = plan::named_roles(cluster).filter_map(|role| role.password_secret.as_ref());
+        secrets.into_iter().flatten().chain(roles).map(|secret| beside(cluster, &secret.name)).collect()
     },
 };
 

@@ -15,7 +15,7 @@ use ports::authority::{Authority, Facts};
 use ports::postgres::{Instance, Lsn, Number, Postgres, Run, Seen, There};
 
 use super::super::service::REACHABLE;
-use super::plan::{Door, Given, Held, Origin, World, app_secret, kept_name, superuser_secret};
+use super::plan::{Door, Given, Held, Origin, World, app_secret, kept_name, named_roles, superuser_secret};
 use super::{Clusters, key};
 
 /// Letters of a password: they mean nothing in a URL, a file or a shell.
@@ -54,6 +54,7 @@ pub(super) async fn observe<P: Postgres, A: Authority>(
         given: given(cluster, reader, owner_secret(cluster)).await?,
         superuser: held(cluster, reader, &superuser_secret(cluster)).await?,
         given_superuser: given(cluster, reader, cluster.spec.superuser_secret.as_ref()).await?,
+        given_roles: given_roles(cluster, reader).await?,
         archive,
         origin: recovery(cluster).and_then(named).map(|backup| origin(backup)),
         kept: named(&kept).and_then(|backup| backup.uid()),
@@ -161,7 +162,19 @@ async fn given(cluster: &Cluster, reader: &Reader, named: Option<&LocalRef>) -> 
         value.and_then(|value| String::from_utf8(value.0.clone()).ok()).filter(|text| !text.is_empty())
     };
     let login = text("username").zip(text("password"));
-    Ok(login.map(|(username, password)| Given { username, password: Sealed::new(password) }))
+    let version = secret.resource_version().unwrap_or_default();
+    Ok(login.map(|(username, password)| Given { username, password: Sealed::new(password), version }))
+}
+
+/// The logins of the roles that the spec asks to look after.
+async fn given_roles(cluster: &Cluster, reader: &Reader) -> Result<BTreeMap<String, Given>, Fault> {
+    let mut all = BTreeMap::new();
+    for role in named_roles(cluster) {
+        if let Some(login) = given(cluster, reader, role.password_secret.as_ref()).await? {
+            all.insert(role.name.clone(), login);
+        }
+    }
+    Ok(all)
 }
 
 fn recovery(cluster: &Cluster) -> Option<&str> {

@@ -38,7 +38,7 @@ pub enum Search<'a> {
 
 /// A setting that is changed by itself.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Setting {
+pub enum MachineSetting {
     /// Its size; it must be stopped.
     InstanceType(String),
     /// The script for its first start; it must be stopped.
@@ -126,16 +126,21 @@ impl Aws {
     }
 
     /// Changes one setting of a machine.
-    pub async fn set_machine(&self, account: &Account, id: &str, setting: &Setting) -> Result<(), Error> {
+    pub async fn set_machine(
+        &self,
+        account: &Account,
+        id: &str,
+        setting: &MachineSetting,
+    ) -> Result<(), Error> {
         const ASKED: &str = "ModifyInstanceAttribute";
         let form = Form::new(ASKED).field("InstanceId", id);
         let form = match setting {
-            Setting::InstanceType(value) => form.field("InstanceType.Value", value),
-            Setting::UserData(value) => form.field("UserData.Value", base64::encode(value.open())),
-            Setting::EbsOptimized(value) => form.field("EbsOptimized.Value", value),
-            Setting::Groups(ids) => form.list("GroupId", ids),
-            Setting::Protected(value) => form.field("DisableApiTermination.Value", value),
-            Setting::DeleteOnTermination { device, value } => form
+            MachineSetting::InstanceType(value) => form.field("InstanceType.Value", value),
+            MachineSetting::UserData(value) => form.field("UserData.Value", base64::encode(value.open())),
+            MachineSetting::EbsOptimized(value) => form.field("EbsOptimized.Value", value),
+            MachineSetting::Groups(ids) => form.list("GroupId", ids),
+            MachineSetting::Protected(value) => form.field("DisableApiTermination.Value", value),
+            MachineSetting::DeleteOnTermination { device, value } => form
                 .field("BlockDeviceMapping.1.DeviceName", device)
                 .field("BlockDeviceMapping.1.Ebs.DeleteOnTermination", value),
         };

@@ -1,10 +1,17 @@
+use std::sync::Arc;
+
 use api::secret::Sealed;
-use aws_smithy_types::error::metadata::ProvideErrorMetadata;
+use aws_smithy_runtime_api::client::http::{
+    HttpConnector, HttpConnectorFuture, SharedHttpClient, SharedHttpConnector, http_client_fn,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_types::body::SdkBody;
+use parking_lot::Mutex;
 
 use super::form::Form;
 use super::launch::{Launch, NewDisk, run};
-use super::{Disk, Power, Volume, wire, xml};
-use crate::aws::Tags;
+use super::{Disk, Power, Search, Volume, wire, xml};
+use crate::aws::{Account, Aws, Error, Login, Settings, Tags};
 
 #[test]
 fn a_form_is_spelled_as_it_is_signed() {
@@ -153,4 +160,75 @@ fn a_region_has_its_endpoint() {
     assert_eq!(wire::endpoint("eu-central-1"), "https://ec2.eu-central-1.amazonaws.com");
     assert_eq!(wire::endpoint("us-gov-west-1"), "https://ec2.us-gov-west-1.amazonaws.com");
     assert_eq!(wire::endpoint("cn-north-1"), "https://ec2.cn-north-1.amazonaws.com.cn");
+}
+
+/// Answers one after the other, and what was asked.
+#[derive(Clone, Debug, Default)]
+struct Script {
+    answers: Arc<Mutex<Vec<(u16, String)>>>,
+    heard: Arc<Mutex<Vec<(String, String)>>>,
+}
+
+impl HttpConnector for Script {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let signed = request.headers().get("authorization").unwrap_or_default().to_owned();
+        self.heard.lock().push((request.uri().to_owned(), signed));
+        let (status, body) = self.answers.lock().remove(0);
+        let status = status.try_into().expect("a status");
+        HttpConnectorFuture::ready(Ok(HttpResponse::new(status, SdkBody::from(body))))
+    }
+}
+
+/// Asks for machines, and is answered so. Says what came of it, and where it was asked.
+async fn asked(answers: &[(u16, &str)]) -> (Result<usize, Error>, Vec<(String, String)>, Aws) {
+    let script = Script::default();
+    let answers = answers.iter().map(|(status, body)| (*status, (*body).to_owned()));
+    script.answers.lock().extend(answers);
+    let line = SharedHttpConnector::new(script.clone());
+    let http: SharedHttpClient = http_client_fn(move |_, _| line.clone());
+    let aws = Aws::new(Settings { attempts: 3, http: Some(http), ..Settings::default() });
+    let login =
+        Login::Keys { id: "AKIAEXAMPLE".to_owned().into(), secret: "k".to_owned().into(), token: None };
+    let (provider, region) = ("default/dev".into(), "eu-central-1".into());
+    let account = Account { provider, region, endpoint: None, login, role: None };
+    let found = aws.machines(&account, Search::All).await.map(|all| all.len());
+    let heard = script.heard.lock().clone();
+    (found, heard, aws)
+}
+
+const NONE: &str = "<DescribeInstancesResponse><reservationSet/></DescribeInstancesResponse>";
+
+fn no(code: &str) -> String {
+    format!("<Response><Errors><Error><Code>{code}</Code><Message>no</Message></Error></Errors></Response>")
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_passes_is_tried_again_and_what_does_not_is_not() {
+    let (slow, late, denied) = (no("RequestLimitExceeded"), no("Unavailable"), no("UnauthorizedOperation"));
+    let cut = &MACHINES[..MACHINES.len() / 2];
+    let table: [(&str, &[(u16, &str)], usize, &str); 6] = [
+        ("at once", &[(200, NONE)], 1, "0"),
+        ("told to slow down", &[(503, &slow), (400, &slow), (200, NONE)], 3, "0"),
+        ("broken", &[(500, ""), (503, &late), (200, NONE)], 3, "0"),
+        (
+            "told to slow down again and again",
+            &[(503, &slow), (503, &slow), (503, &slow)],
+            3,
+            "RequestLimitExceeded",
+        ),
+        ("not allowed", &[(403, &denied)], 1, "UnauthorizedOperation"),
+        ("cut short", &[(200, cut), (200, cut), (200, cut)], 3, "UnreadableAnswer"),
+    ];
+    for (rule, answers, calls, want) in table {
+        let (found, heard, aws) = asked(answers).await;
+        let told = found.map_or_else(|error| error.code().to_owned(), |count| count.to_string());
+        assert_eq!((told.as_str(), heard.len()), (want, calls), "{rule}");
+        let noted: Vec<String> =
+            aws.witness().calls().keys().map(|call| format!("{} {}", call.service, call.operation)).collect();
+        assert_eq!(noted, ["EC2 DescribeInstances"], "{rule}");
+        for (address, signed) in heard {
+            assert_eq!(address, "https://ec2.eu-central-1.amazonaws.com/", "{rule}");
+            assert!(signed.contains("/eu-central-1/ec2/aws4_request"), "{rule}: {signed}");
+        }
+    }
 }

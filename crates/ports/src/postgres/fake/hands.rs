@@ -100,6 +100,9 @@ impl Fake {
             let waits = &cluster.waits_for;
             // Writing to a string cannot fail.
             let _ = writeln!(text, "cluster {} {granted}{superuser} waits for {waits:?}", cluster.name);
+            for role in cluster.roles.keys() {
+                let _ = writeln!(text, "{} role {role}", cluster.name);
+            }
             for (number, node) in &cluster.nodes {
                 let role = if node.standby { "standby" } else { "primary" };
                 let up = if node.is_up() { "up" } else { "down" };

@@ -10,7 +10,8 @@ use parking_lot::Mutex;
 use tokio::sync::broadcast;
 
 use super::{
-    Backup, Build, Certificate, Error, Key, Login, Number, Postgres, Seen, Settings, Source, Stop, Superuser,
+    Backup, Build, Certificate, Error, Key, Login, Number, Postgres, Role, Seen, Settings, Source, Stop,
+    Superuser,
 };
 use state::{Cluster, Kept, Node, Process, Stage, State};
 
@@ -275,6 +276,16 @@ impl Postgres for Fake {
             return Err(Error::Server { what: "let the superuser in", story: "nobody takes writes".into() });
         }
         state.cluster(key).superuser = login.map(|login| login.mark.clone());
+        Ok(())
+    }
+
+    async fn role(&self, key: &Key, primary: Number, role: &Role) -> Result<(), Error> {
+        self.asked("role")?;
+        let mut state = self.inner.state.lock();
+        if !state.node(key, primary).is_ok_and(|node| node.is_up() && node.is_primary()) {
+            return Err(Error::Server { what: "make the role", story: "nobody takes writes".into() });
+        }
+        state.cluster(key).roles.insert(role.name.clone(), role.mark.clone());
         Ok(())
     }
 

@@ -84,6 +84,7 @@ pub(super) struct Cluster {
     pub(super) waits_for: BTreeSet<Number>,
     pub(super) granted: Option<String>,
     pub(super) superuser: Option<String>,
+    pub(super) roles: BTreeMap<String, String>,
     pub(super) certificate: Option<Certificate>,
     pub(super) highest: Number,
     /// How far commits were acknowledged.
@@ -242,6 +243,7 @@ impl Cluster {
             synchronous: self.synchronous.clone(),
             granted: self.granted.clone(),
             superuser: self.superuser.clone(),
+            roles: self.roles.clone(),
             certificate: self.certificate.clone(),
             bytes: largest.unwrap_or_default(),
             highest: self.highest,

@@ -68,6 +68,7 @@ impl Inner {
             synchronous: record.synchronous,
             granted: record.granted,
             superuser: record.superuser,
+            roles: record.roles,
             certificate: files::blocking(move || certificate(&tls)).await?,
             bytes,
             free: free(&self.places.root),

@@ -40,8 +40,8 @@ use self::sql::Line;
 use self::work::Work;
 use super::builds;
 use super::{
-    Backup, Build, Certificate, Error, Key, Login, Number, Postgres, Seen, Settings as Wanted, Source, Stop,
-    Superuser,
+    Backup, Build, Certificate, Error, Key, Login, Number, Postgres, Role, Seen, Settings as Wanted, Source,
+    Stop, Superuser,
 };
 use crate::loopback;
 use crate::process::{self, Id, Processes as _};
@@ -366,6 +366,10 @@ impl Postgres for Live {
         login: Option<&Superuser>,
     ) -> Result<(), Error> {
         self.let_superuser(cluster, primary, login).await
+    }
+
+    async fn role(&self, cluster: &Key, primary: Number, role: &Role) -> Result<(), Error> {
+        self.let_role(cluster, primary, role).await
     }
 
     async fn remove(&self, cluster: &Key, number: Number) -> Result<(), Error> {

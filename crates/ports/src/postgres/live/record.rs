@@ -25,6 +25,9 @@ pub(super) struct Record {
     /// The mark of the password that `postgres` logs in with, if it has one.
     #[serde(default)]
     pub(super) superuser: Option<String>,
+    /// The marks of further roles, by their names.
+    #[serde(default)]
+    pub(super) roles: BTreeMap<String, String>,
     /// The password of the role that standbys follow with. The passfile holds it as well.
     pub(super) replica: String,
     /// Whether the roles of the machinery have their passwords.
@@ -62,6 +65,7 @@ impl Record {
             synchronous: BTreeSet::new(),
             granted: None,
             superuser: None,
+            roles: BTreeMap::new(),
             replica: secret().into_open(),
             prepared: false,
             administered: false,

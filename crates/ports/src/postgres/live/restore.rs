@@ -77,7 +77,11 @@ impl Inner {
         self.ask((&cluster.uid, number), RESTORE, slots, ARCHIVE).await?;
         self.hang_up(&cluster.uid, number);
         self.halt_run(&Self::run_id(&cluster.uid, number, run), Stop::Fast).await?;
-        self.update(&cluster.uid, |record| (record.granted, record.superuser) = (None, None)).await?;
+        self.update(&cluster.uid, |record| {
+            (record.granted, record.superuser) = (None, None);
+            record.roles.clear();
+        })
+        .await?;
         let (fresh, data) = (self.places.fresh(&cluster.uid, number), self.places.data(&cluster.uid, number));
         files::blocking(move || files::rename(&fresh, &data)).await
     }

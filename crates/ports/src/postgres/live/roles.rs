@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::{Error, Key, Login, Number, Superuser};
+use super::super::{Error, Key, Login, Number, Role, Superuser};
 use super::sql::{identifier, literal};
 use super::{Inner, Live};
 
@@ -78,6 +78,29 @@ impl Live {
         let sql = format!("ALTER ROLE {SUPERUSER} LOGIN PASSWORD {password}");
         inner.ask((&cluster.uid, primary), LOGIN, &sql, MAKING).await?;
         inner.update(&cluster.uid, |record| record.superuser = mark).await
+    }
+
+    /// Makes a role, or gives it its rights and its password.
+    pub(super) async fn let_role(&self, cluster: &Key, primary: Number, role: &Role) -> Result<(), Error> {
+        let gate = self.inner.gate(&cluster.uid);
+        let _alone = gate.lock().await;
+        let inner = &self.inner;
+        let Role { name, password, creates_databases, creates_roles, mark } = role;
+        inner.prepare(cluster, primary).await?;
+        if inner.known(cluster)?.roles.get(name) == Some(mark) {
+            return Ok(());
+        }
+        if name.is_empty() || name.contains('\0') || [REPLICA, ADMIN, SUPERUSER].contains(&name.as_str()) {
+            return Err(Error::Unfit(format!("`{name}` is not a role that can be made")));
+        }
+        let place = (cluster.uid.as_str(), primary);
+        let verb = inner.verb(place, name).await?;
+        let databases = if *creates_databases { "CREATEDB" } else { "NOCREATEDB" };
+        let roles = if *creates_roles { "CREATEROLE" } else { "NOCREATEROLE" };
+        let (called, password) = (identifier(name), verifier(password.open()));
+        let sql = format!("{verb} ROLE {called} LOGIN {databases} {roles} PASSWORD {password}");
+        inner.ask(place, LOGIN, &sql, MAKING).await?;
+        inner.update(&cluster.uid, |record| drop(record.roles.insert(name.clone(), mark.clone()))).await
     }
 }
 

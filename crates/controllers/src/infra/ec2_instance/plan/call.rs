@@ -3,7 +3,7 @@
 use std::fmt;
 
 use api::infra::Tags;
-use ports::aws::{Launch, Setting};
+use ports::aws::{Launch, MachineSetting};
 
 /// What is asked of EC2.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,7 +11,7 @@ pub enum Call {
     /// Makes the machine with its settings.
     Launch(Box<Launch>),
     /// Changes a setting.
-    Set { id: String, setting: Setting },
+    Set { id: String, setting: MachineSetting },
     /// Has CloudWatch look every minute, or not.
     Monitor { id: String, on: bool },
     /// Gives it an instance profile.
@@ -59,13 +59,13 @@ impl fmt::Display for Call {
 }
 
 /// The field of a setting in the spec. What it holds may be a script.
-fn named(setting: &Setting) -> &'static str {
+fn named(setting: &MachineSetting) -> &'static str {
     match setting {
-        Setting::InstanceType(_) => "instanceType",
-        Setting::UserData(_) => "userData",
-        Setting::EbsOptimized(_) => "ebsOptimized",
-        Setting::Groups(_) => "securityGroupIDs",
-        Setting::Protected(_) => "disableApiTermination",
-        Setting::DeleteOnTermination { .. } => "blockDeviceMappings",
+        MachineSetting::InstanceType(_) => "instanceType",
+        MachineSetting::UserData(_) => "userData",
+        MachineSetting::EbsOptimized(_) => "ebsOptimized",
+        MachineSetting::Groups(_) => "securityGroupIDs",
+        MachineSetting::Protected(_) => "disableApiTermination",
+        MachineSetting::DeleteOnTermination { .. } => "blockDeviceMappings",
     }
 }

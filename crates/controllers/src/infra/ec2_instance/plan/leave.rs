@@ -3,7 +3,7 @@
 use api::conditions::{DELETION_BLOCKED, Reason, Standing, find};
 use api::infra::{AwsDeletionPolicy, EC2Instance, EC2InstanceStatus, InstanceDeletionPolicy};
 use kit::{Do, Next, Plan};
-use ports::aws::{Machine, Power, Setting};
+use ports::aws::{Machine, MachineSetting, Power};
 
 use super::call::Call;
 use super::identity::{Found, Who, who};
@@ -80,7 +80,7 @@ fn terminate(
         );
         return blocked(status, Reason::WouldLoseData, message);
     }
-    let unlock = Call::Set { id: id.clone(), setting: Setting::Protected(false) };
+    let unlock = Call::Set { id: id.clone(), setting: MachineSetting::Protected(false) };
     let calls = protected.then_some(unlock).into_iter().chain([Call::Terminate { id: id.clone() }]);
     let steps = steps(open, calls);
     if !protected && find(&status.conditions, DELETION_BLOCKED).is_some() {

@@ -137,6 +137,7 @@ fn made(
         account: open.account.clone(),
         live: None,
         tags: &wanted,
+        own: &instance.spec.tags,
         mends: Vec::new(),
         make: vec![Call::Launch(Box::new(launch::launch(instance, &wanted, token)))],
         waiting: Some(Waiting { reason: Reason::Provisioning, message, delay: NEWBORN }),
@@ -175,12 +176,17 @@ fn compared(
     }
     let hard = fields(&mends.hard);
     let stops = machine.power == Power::Running && !hard.is_empty() && !observes(meta);
+    // Its name is the spec's word, too.
+    let own = Tags::from_iter(
+        wanted.clone().into_iter().filter(|(key, _)| key == NAME || spec.tags.contains_key(key)),
+    );
     let case = Case {
         meta,
         what: format!("machine {} ({})", spec.instance_name, machine.id),
         account: open.account.clone(),
         live: Some(&machine.tags),
         tags: &wanted,
+        own: &own,
         make: Vec::new(),
         mends: ordered(machine, mends),
         waiting: waiting(machine, &hard, stops),

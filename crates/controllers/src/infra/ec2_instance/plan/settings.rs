@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use api::drift::Drift;
 use api::infra::{EC2InstanceSpec, Tags};
 use api::secret::Sealed;
-use ports::aws::{Machine, Power, Setting};
+use ports::aws::{Machine, MachineSetting, Power};
 use sha2::{Digest, Sha256};
 
 use super::call::Call;
@@ -50,7 +50,7 @@ pub(super) fn mends(
     let there: BTreeSet<&String> = live.groups.iter().collect();
     if !asked.is_empty() && asked != there {
         let fields = vec![field("securityGroupIDs", joined(&asked), joined(&there))];
-        all.easy.push(set(fields, Setting::Groups(spec.security_group_ids.clone())));
+        all.easy.push(set(fields, MachineSetting::Groups(spec.security_group_ids.clone())));
     }
     if spec.monitoring != live.monitoring {
         let fields = vec![field("monitoring", spec.monitoring, live.monitoring)];
@@ -62,7 +62,7 @@ pub(super) fn mends(
         let value = ebs.delete_on_termination;
         if value != disk.delete_on_termination {
             let name = format!("blockDeviceMappings[{}].ebs.deleteOnTermination", disk.device);
-            let setting = Setting::DeleteOnTermination { device: disk.device.clone(), value };
+            let setting = MachineSetting::DeleteOnTermination { device: disk.device.clone(), value };
             all.easy.push(set(vec![field(&name, value, disk.delete_on_termination)], setting));
         }
     }
@@ -70,7 +70,7 @@ pub(super) fn mends(
         if spec.disable_api_termination != details.protected {
             let fields =
                 vec![field("disableApiTermination", spec.disable_api_termination, details.protected)];
-            all.easy.push(set(fields, Setting::Protected(spec.disable_api_termination)));
+            all.easy.push(set(fields, MachineSetting::Protected(spec.disable_api_termination)));
         }
         all.easy.extend(profile(spec, live, details));
     }
@@ -91,17 +91,17 @@ fn hard(spec: &EC2InstanceSpec, live: &Machine, details: Option<&Details>) -> Ve
     let mut all = Vec::new();
     if spec.instance_type != live.instance_type {
         let fields = vec![field("instanceType", &spec.instance_type, &live.instance_type)];
-        all.push(set(fields, Setting::InstanceType(spec.instance_type.clone())));
+        all.push(set(fields, MachineSetting::InstanceType(spec.instance_type.clone())));
     }
     if spec.ebs_optimized != live.ebs_optimized {
         let fields = vec![field("ebsOptimized", spec.ebs_optimized, live.ebs_optimized)];
-        all.push(set(fields, Setting::EbsOptimized(spec.ebs_optimized)));
+        all.push(set(fields, MachineSetting::EbsOptimized(spec.ebs_optimized)));
     }
     if let (Some(details), Some(script)) = (details, &spec.user_data) {
         let there = details.user_data.as_ref().map_or(&[][..], |there| there.open());
         if script.as_bytes() != there {
             let fields = vec![field("userData", shown(script.as_bytes()), shown(there))];
-            all.push(set(fields, Setting::UserData(Sealed::new(script.clone()))));
+            all.push(set(fields, MachineSetting::UserData(Sealed::new(script.clone()))));
         }
     }
     all

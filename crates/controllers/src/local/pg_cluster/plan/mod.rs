@@ -4,6 +4,7 @@ mod failover;
 mod farewell;
 mod objects;
 mod origin;
+mod roles;
 mod settings;
 mod standbys;
 mod step;
@@ -27,6 +28,7 @@ use settings::Dress;
 use verdict::Told;
 
 pub(super) use farewell::kept_name;
+pub(super) use roles::named as named_roles;
 pub use step::Step;
 pub(super) use verdict::NOT_READY;
 
@@ -62,6 +64,8 @@ pub struct World {
     pub(super) superuser: Held,
     /// The superuser's login in the Secret that the spec names, if it is there and whole.
     pub(super) given_superuser: Option<Given>,
+    /// The logins of further roles, by their names, where their Secrets are there and whole.
+    pub(super) given_roles: BTreeMap<String, Given>,
     /// Whether a Backup of this cluster is there or wanted.
     pub(super) archive: bool,
     /// The Backup that the cluster is made from, if it is there.
@@ -95,6 +99,8 @@ pub(super) enum Held {
 pub(super) struct Given {
     pub(super) username: String,
     pub(super) password: Sealed<String>,
+    /// The version of the Secret.
+    pub(super) version: String,
 }
 
 /// A Backup that a cluster is made from.
@@ -222,6 +228,7 @@ fn tend(cluster: &Cluster, world: &World, doors: Vec<Do<Step>>) -> Plan<Step, Cl
     let promised = login.as_ref().ok().filter(|_| granted || grant.is_some());
     let secret = objects::secrets(cluster, world, promised);
     let access = superuser::access(cluster, world, &lead);
+    let further = roles::care(cluster, world, &lead);
     let (at_once, start) = failover::steps(&lead, dress.settings.as_ref(), world);
     let certify = dress.order.clone().map(Step::Certify);
     let outside = |steps: Vec<Step>| steps.into_iter().map(Do::Outside);
@@ -229,13 +236,14 @@ fn tend(cluster: &Cluster, world: &World, doors: Vec<Do<Step>>) -> Plan<Step, Cl
     // Who leads, and for whom it waits, comes first: no trouble with objects keeps a standby from taking over.
     steps.extend(outside([at_once, care.waits.into_iter().collect()].concat()));
     steps.extend(doors);
-    steps.extend(outside(certify.into_iter().chain(start).chain(grant).chain(access.step).collect()));
+    let logins = grant.into_iter().chain(access.step).chain(further.steps);
+    steps.extend(outside(certify.into_iter().chain(start).chain(logins).collect()));
     // Clients are led to the primary before the others are seen to, which may take long or fail.
     steps.extend(secret.into_iter().chain(access.secret));
     steps.extend(objects::slices(cluster, world, &Shown::new(world, &lead)));
     steps.extend(outside(care.steps));
     let acted = steps.iter().any(|step| matches!(step, Do::Outside(_))) || missing(world, &dress);
-    let trouble = login.err().or(access.trouble);
+    let trouble = login.err().or(access.trouble).or(further.trouble);
     let told = verdict::told(cluster, world, &lead, care.doing, trouble.as_ref());
     let next = next(cluster, world, &lead, &told, acted);
     Plan::part(steps, verdict::status(cluster, world, told), Next::After(next))

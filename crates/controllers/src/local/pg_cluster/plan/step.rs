@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use ports::authority::Order;
-use ports::postgres::{Login, Number, Settings, Source, Stop, Superuser};
+use ports::postgres::{Login, Number, Role, Settings, Source, Stop, Superuser};
 
 /// A step on the machine.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,6 +84,13 @@ pub enum Step {
         /// With which password.
         login: Option<Superuser>,
     },
+    /// Gives a further role its rights and its password.
+    Role {
+        /// Where.
+        primary: Number,
+        /// Which one.
+        role: Role,
+    },
     /// Removes a standby for good.
     Remove(Number),
     /// Ends all, and keeps the data under this uid.
@@ -110,6 +117,7 @@ impl fmt::Display for Step {
             Self::Grant { primary, login } => write!(f, "grant {} on {primary}", login.database),
             Self::Superuser { primary, login: Some(_) } => write!(f, "let the superuser in on {primary}"),
             Self::Superuser { primary, login: None } => write!(f, "shut the superuser out on {primary}"),
+            Self::Role { primary, role } => write!(f, "give role {} its rights on {primary}", role.name),
             Self::Remove(number) => write!(f, "remove {number}"),
             Self::Retire(_) => f.write_str("retire"),
         }

@@ -55,7 +55,7 @@ fn wanted(cluster: &Cluster, world: &World) -> Result<Option<Login>, String> {
         return Ok(None);
     }
     let password = match (&cluster.spec.superuser_secret, &world.given_superuser) {
-        (Some(_), Some(Given { username, password })) if username == NAME => password.clone(),
+        (Some(_), Some(Given { username, password, .. })) if username == NAME => password.clone(),
         (Some(named), Some(given)) => {
             return Err(format!(
                 "Secret {} is the login of {:?}, and the superuser is called {NAME}; write that as its username",

@@ -9,7 +9,7 @@ use super::super::super::quantity::units;
 use super::super::{CONTINUOUS_ARCHIVING, FORMED, STORAGE_SUFFICIENT};
 use super::failover::{Lead, facts};
 use super::standbys::Doing;
-use super::{Door, Held, World, instance_name, superuser, there};
+use super::{Door, Held, World, instance_name, roles, superuser, there};
 
 /// Phases as CloudNativePG writes them (`api/v1/cluster_types.go` there).
 pub(super) const FIRST_PRIMARY: &str = "Setting up primary";
@@ -150,6 +150,7 @@ pub(super) fn status(cluster: &Cluster, world: &World, told: Told) -> ClusterSta
     if versions != SecretsResourceVersion::default() {
         status.secrets_resource_version = Some(versions);
     }
+    status.managed_roles_status = roles::told(cluster, world);
     status.phase = Some(told.phase.to_owned());
     status.phase_reason = Some(told.why.clone()).filter(|why| !why.is_empty());
     conditions(cluster, world, &told, &mut status);

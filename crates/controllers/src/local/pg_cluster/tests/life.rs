@@ -418,7 +418,8 @@ fn the_secret_is_made_once_and_only_corrected_later() {
 fn a_login_that_the_owner_brings_is_used_and_followed() {
     let cluster = cluster(json!({ "bootstrap": { "initdb": { "secret": { "name": "mine" } } } }));
     let given = |password: &str| {
-        let given = Given { username: "me".into(), password: Sealed::new(password.into()) };
+        let given =
+            Given { username: "me".into(), password: Sealed::new(password.into()), version: "1".into() };
         World { given: Some(given), ..empty() }
     };
     let here = settled(&cluster, vec![(1, up(1, false, 10))], given("a"));

@@ -2,6 +2,7 @@
 
 mod failover;
 mod life;
+mod roles;
 mod superuser;
 mod trip;
 
@@ -55,6 +56,7 @@ fn empty() -> World {
         given: None,
         superuser: Held::Nothing,
         given_superuser: None,
+        given_roles: BTreeMap::new(),
         archive: false,
         origin: None,
         kept: None,

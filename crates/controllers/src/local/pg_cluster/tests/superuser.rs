@@ -22,7 +22,8 @@ fn brought() -> Value {
 }
 
 fn given(username: &str, password: &str) -> World {
-    let given = Given { username: username.into(), password: Sealed::new(password.into()) };
+    let given =
+        Given { username: username.into(), password: Sealed::new(password.into()), version: "1".into() };
     World { given_superuser: Some(given), ..empty() }
 }
 
