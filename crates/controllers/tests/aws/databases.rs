@@ -82,8 +82,20 @@ fn beside(ground: &Arc<Ground>, gate: &Gate, spec: Value, notes: Value) -> Scena
 
 /// One server in an empty account.
 fn alone(ground: &Arc<Ground>, gate: &Gate, spec: &Value) -> Scenario<RDSInstances> {
-    ground.reset();
+    empty(ground);
     beside(ground, gate, spec.clone(), json!({}))
+}
+
+/// Removes the server and its snapshots. To forget everything takes longer: the network has to be made anew.
+fn empty(ground: &Ground) {
+    if seen(ground).is_some() {
+        modify(ground, json!({ "DeletionProtection": false }));
+        let gone = json!({ "DBInstanceIdentifier": "orders-db", "SkipFinalSnapshot": true });
+        ground.ask("rds", "delete_db_instance", gone);
+    }
+    for name in snapshots(ground) {
+        ground.ask("rds", "delete_db_snapshot", json!({ "DBSnapshotIdentifier": name }));
+    }
 }
 
 /// The server, as AWS's own client sees it.
@@ -296,7 +308,7 @@ pub async fn a_database_that_is_only_watched_is_never_changed(ground: &Arc<Groun
 
 /// A server that somebody else made.
 fn made_by_others(ground: &Ground) {
-    ground.reset();
+    empty(ground);
     let made = json!({
         "DBInstanceIdentifier": "orders-db", "Engine": "postgres", "EngineVersion": "15.4", "AllocatedStorage": 20,
         "DBInstanceClass": "db.m6g.large", "MasterUsername": "root", "MasterUserPassword": "theirs-alone",
