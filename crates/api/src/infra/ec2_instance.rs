@@ -33,6 +33,7 @@ pub const EC2_INSTANCE_FINALIZER: &str = "aws-infra-operator.runner.codes/ec2ins
 #[x_kube(validation = frozen("blockDeviceMappings"))]
 pub struct EC2InstanceSpec {
     /// Account and region.
+    #[x_kube(validation = unchanging("providerRef is immutable: the machine would stay behind in its account"))]
     pub provider_ref: ProviderRef,
     /// Name for people; it becomes the tag `Name`.
     #[schemars(length(min = 1, max = 256))]

@@ -33,6 +33,7 @@ pub const RDS_INSTANCE_FINALIZER: &str = "aws-infra-operator.runner.codes/rdsins
 #[x_kube(validation = frozen("dbName"))]
 pub struct RDSInstanceSpec {
     /// Account and region.
+    #[x_kube(validation = unchanging("providerRef is immutable: the server would stay behind in its account"))]
     pub provider_ref: ProviderRef,
     /// Name of the server, unique in account and region.
     #[schemars(length(min = 1, max = 63), regex(pattern = "^[a-zA-Z](-?[a-zA-Z0-9])*$"))]

@@ -29,6 +29,7 @@ pub const S3_BUCKET_FINALIZER: &str = "aws-infra-operator.runner.codes/s3bucket-
 #[x_kube(validation = Rule::new("!has(self.acl) || self.acl == 'private' || !has(self.publicAccessBlock) || !self.publicAccessBlock.blockPublicAcls").message("publicAccessBlock.blockPublicAcls refuses every access list but private").field_path(".acl"))]
 pub struct S3BucketSpec {
     /// Account and region.
+    #[x_kube(validation = unchanging("providerRef is immutable: the bucket would stay behind in its account"))]
     pub provider_ref: ProviderRef,
     /// Name of the bucket, which no other bucket in the world may have.
     #[schemars(length(min = 3, max = 63), regex(pattern = r"^[a-z0-9][a-z0-9.-]*[a-z0-9]$"))]

@@ -29,6 +29,7 @@ pub const SQS_QUEUE_FINALIZER: &str = "aws-infra-operator.runner.codes/sqsqueue-
 #[x_kube(validation = Rule::new("!has(self.kmsDataKeyReusePeriodSeconds) || has(self.kmsMasterKeyId)").message("kmsDataKeyReusePeriodSeconds is for queues with a kmsMasterKeyId only").field_path(".kmsDataKeyReusePeriodSeconds"))]
 pub struct SQSQueueSpec {
     /// Account and region.
+    #[x_kube(validation = unchanging("providerRef is immutable: the queue would stay behind in its account"))]
     pub provider_ref: ProviderRef,
     /// Name of the queue.
     #[schemars(length(min = 1, max = 80), regex(pattern = r"^[a-zA-Z0-9_-]+(\.fifo)?$"))]

@@ -9,9 +9,7 @@ use api::infra::{ProviderRef, S3Bucket, S3BucketStatus};
 use api::secret::Sealed;
 use aws_smithy_runtime_api::client::http::{HttpConnector, HttpConnectorFuture, SharedHttpConnector};
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
-use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
-use aws_smithy_types::byte_stream::ByteStream;
 use controllers::infra::{Kind, S3Buckets};
 use k8s_openapi::api::events::v1::Event;
 use kit::testing::{Bench, Gate, Scenario, converge, sweep};
@@ -62,7 +60,7 @@ fn object(name: &str, spec: Value) -> Value {
 fn one_bucket(ground: &Arc<Ground>, gate: &Gate, spec: Value) -> Scenario<S3Buckets> {
     ground.reset();
     let [secret, provider] = ground.provider();
-    let room = S3Buckets::new(ground.desk_over(gate, spelled));
+    let room = S3Buckets::new(ground.desk(gate));
     Scenario::new(room, object("assets", spec)).given(secret).given(provider).patience(PATIENCE).outside({
         let ground = ground.clone();
         move || format!("{:?}", seen(&ground, "assets"))
@@ -96,33 +94,6 @@ fn seen(ground: &Ground, bucket: &str) -> Option<Value> {
 
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
-}
-
-/// The server tells in words of its own whether old versions are kept; here it is made to use those of S3.
-fn spelled(server: SharedHttpConnector) -> SharedHttpConnector {
-    SharedHttpConnector::new(Spelled(server))
-}
-
-#[derive(Debug)]
-struct Spelled(SharedHttpConnector);
-
-impl HttpConnector for Spelled {
-    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        let asked = request.method() == "GET" && request.uri().ends_with("?versioning");
-        let answer = self.0.call(request);
-        HttpConnectorFuture::new(async move {
-            let mut answer = answer.await?;
-            if asked {
-                let body = ByteStream::new(answer.take_body()).collect().await;
-                let body = body.map_err(|error| ConnectorError::other(error.into(), None))?.into_bytes();
-                let body = String::from_utf8_lossy(&body);
-                let body = body.replace("GetBucketVersioningResponse", "VersioningConfiguration");
-                answer.headers_mut().insert("content-length", body.len().to_string());
-                *answer.body_mut() = SdkBody::from(body);
-            }
-            Ok(answer)
-        })
-    }
 }
 
 /// A server that says of every new bucket that another account was faster.
@@ -165,7 +136,7 @@ impl<'a> Yard<'a> {
         change(&mut provider);
         bench.create(secret).await;
         bench.create(provider).await;
-        let room = S3Buckets::new(ground.desk_over(bench.gate(), spelled));
+        let room = S3Buckets::new(ground.desk(bench.gate()));
         Self { ground, bench, room }
     }
 
@@ -705,7 +676,7 @@ pub async fn the_inventory_of_buckets_asks_for_what_is_there(ground: &Arc<Ground
     };
     let provider: ProviderRef = serde_json::from_value(json!({ "name": "dev" })).expect("a reference");
     let found = ground
-        .desk_over(yard.bench.gate(), spelled)
+        .desk(yard.bench.gate())
         .found(&account, &provider, Kind::S3Bucket)
         .await
         .expect("they can be read");
@@ -911,7 +882,7 @@ pub async fn any_spec_of_a_bucket_settles_and_is_met(ground: &Arc<Ground>) {
         here.block_on(met(&yard, &name, &from, &to));
         Ok(())
     };
-    tokio::task::block_in_place(|| runner.run(&(specs(), specs()), one)).expect("every spec is met");
+    tokio::task::block_in_place(|| runner.run(&(specs(), specs()), one).expect("every spec is met"));
 }
 
 /// Makes a bucket by one spec and changes it into another; after each it is met, and one more pass writes nothing.

@@ -44,16 +44,16 @@ impl Moto {
         let bin = cache().join("moto/bin");
         let port =
             TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port();
-        let mut server = Command::new(bin.join("moto_server"));
-        server.args(["-H", "127.0.0.1", "-p", &port.to_string()]);
+        let script = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/aws").join(name);
+        let mut server = Command::new(bin.join("python"));
+        server.arg(script("server.py")).args(["-H", "127.0.0.1", "-p", &port.to_string()]);
         server.envs(environment.iter().copied()).stdout(Stdio::null()).stderr(Stdio::null());
         let server = server
             .spawn()
             .unwrap_or_else(|error| panic!("{}: {error}; `scripts/ensure moto` installs it", bin.display()));
         let endpoint = format!("http://127.0.0.1:{port}");
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/aws/oracle.py");
         let mut oracle = Command::new(bin.join("python"));
-        oracle.arg(script).arg(&endpoint).stdin(Stdio::piped()).stdout(Stdio::piped());
+        oracle.arg(script("oracle.py")).arg(&endpoint).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = oracle.spawn().expect("AWS's own client starts");
         let (ask, hear) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
         let oracle = Mutex::new(Oracle { child, ask, hear: BufReader::new(hear) });

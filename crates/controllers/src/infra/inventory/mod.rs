@@ -152,15 +152,6 @@ fn tell_apart(found: &mut [Found]) {
         }
         found.manifest["metadata"]["name"] = name.into();
     }
-
-    /// The machines of an account, but those that ended. Each names its machine by annotation: names are shared.
-    pub async fn machines(
-        &self,
-        account: &Account,
-        provider: &ProviderRef,
-    ) -> Result<Vec<EC2Instance>, Error> {
-        machines::found(&self.aws, account, provider).await
-    }
 }
 
 /// A name for the object of a resource: its own, in the letters that Kubernetes allows.

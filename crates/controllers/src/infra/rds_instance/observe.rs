@@ -44,7 +44,7 @@ pub(super) async fn observe(
             };
             let (aws, id) = (&room.desk.aws, identifier(instance));
             let ask = async |account: std::sync::Arc<_>| aws.database(&account, &id).await;
-            Site::Cloud(room.desk.look_into(provider, now, visitor, ask).await?)
+            Site::Cloud(Box::new(room.desk.look_into(provider, now, visitor, ask).await?))
         }
     };
     let drawn = match going || draws(instance) {

@@ -101,7 +101,7 @@ fn world(found: Option<Database>, password: Password, applied: Option<&str>) -> 
     let open = Open { account: Arc::new(account), default_tags: [].into(), found, _place: None };
     World {
         now: now(),
-        site: Site::Cloud(desk::World { now: now(), sight: Sight::Open(open) }),
+        site: Site::Cloud(Box::new(desk::World { now: now(), sight: Sight::Open(open) })),
         password,
         drawn: false,
         applied: applied.map(|applied| Sealed::new(applied.to_owned())),

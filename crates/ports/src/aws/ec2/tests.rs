@@ -202,11 +202,14 @@ fn no(code: &str) -> String {
     format!("<Response><Errors><Error><Code>{code}</Code><Message>no</Message></Error></Errors></Response>")
 }
 
+/// What happens, the answers, how often EC2 is asked, and what is told.
+type Row<'a> = (&'a str, &'a [(u16, &'a str)], usize, &'a str);
+
 #[tokio::test(start_paused = true)]
 async fn what_passes_is_tried_again_and_what_does_not_is_not() {
     let (slow, late, denied) = (no("RequestLimitExceeded"), no("Unavailable"), no("UnauthorizedOperation"));
     let cut = &MACHINES[..MACHINES.len() / 2];
-    let table: [(&str, &[(u16, &str)], usize, &str); 6] = [
+    let table: [Row<'_>; 6] = [
         ("at once", &[(200, NONE)], 1, "0"),
         ("told to slow down", &[(503, &slow), (400, &slow), (200, NONE)], 3, "0"),
         ("broken", &[(500, ""), (503, &late), (200, NONE)], 3, "0"),

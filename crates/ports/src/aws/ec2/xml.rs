@@ -53,12 +53,8 @@ pub(super) fn machines(mut root: ScopedDecoder<'_, '_>) -> Read<Page<Machine>> {
     while let Some(mut field) = root.next_tag() {
         match field.start_el().local() {
             "reservationSet" => {
-                while let Some(mut reservation) = field.next_tag() {
-                    while let Some(part) = reservation.next_tag() {
-                        if part.start_el().local() == "instancesSet" {
-                            page.items.extend(items(part, machine)?);
-                        }
-                    }
+                while let Some(reservation) = field.next_tag() {
+                    page.items.extend(launched(reservation)?);
                 }
             }
             "nextToken" => page.next = filled(text(&mut field)?),
@@ -66,6 +62,17 @@ pub(super) fn machines(mut root: ScopedDecoder<'_, '_>) -> Read<Page<Machine>> {
         }
     }
     Ok(page)
+}
+
+/// The machines of one launch.
+fn launched(mut reservation: ScopedDecoder<'_, '_>) -> Read<Vec<Machine>> {
+    let mut all = Vec::new();
+    while let Some(part) = reservation.next_tag() {
+        if part.start_el().local() == "instancesSet" {
+            all.extend(items(part, machine)?);
+        }
+    }
+    Ok(all)
 }
 
 fn machine(mut item: ScopedDecoder<'_, '_>) -> Read<Machine> {

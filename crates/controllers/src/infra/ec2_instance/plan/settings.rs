@@ -79,7 +79,7 @@ pub(super) fn mends(
 
 fn retag(live: &Machine, wanted: &Tags, held: &[String]) -> Vec<Mend<Call>> {
     let retag = tags::compare(&live.tags, wanted, held);
-    let (added, removed) = retag.fields.into_iter().partition(|drift: &Drift| !drift.expected.is_empty());
+    let (added, removed) = retag.split();
     let id = || live.id.clone();
     let tag = Mend { fields: added, call: Call::Tag { id: id(), tags: retag.set } };
     let untag = Mend { fields: removed, call: Call::Untag { id: id(), keys: retag.remove } };

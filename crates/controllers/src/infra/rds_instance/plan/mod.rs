@@ -62,7 +62,7 @@ pub struct World {
 #[derive(Debug)]
 pub(super) enum Site {
     /// In an account of AWS.
-    Cloud(desk::World<Database>),
+    Cloud(Box<desk::World<Database>>),
     /// Beside its object.
     Here(Here),
 }

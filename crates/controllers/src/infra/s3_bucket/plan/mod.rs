@@ -183,7 +183,8 @@ fn retagged(live: &Bucket, wanted: &Tags, held: &[String]) -> Option<Mend<Change
     let mut all = live.tags.clone();
     all.retain(|key, _| !retag.remove.contains(key));
     all.extend(retag.set);
-    (!retag.fields.is_empty()).then(|| Mend { fields: retag.fields, call: Change::Tag { tags: all } })
+    let differs = !retag.fields.is_empty();
+    differs.then_some(Mend { fields: retag.fields, call: Change::Tag { tags: all } })
 }
 
 fn rule_lists(spec: &S3BucketSpec) -> Vec<RuleList> {
