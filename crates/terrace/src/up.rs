@@ -224,11 +224,14 @@ async fn bind(port: u16, flag: &str) -> anyhow::Result<TcpListener> {
     }
 }
 
+/// Parts that would tell more than anybody may read: statements that make logins, and requests with the passwords in them.
+const HUSHED: [&str; 4] =
+    ["tokio_postgres=warn", "aws_smithy_runtime=info", "aws_sigv4=info", "aws_runtime=info"];
+
 /// Warnings and worse go to standard error; `RUST_LOG` asks for more.
 fn logging() {
     let mut filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
-    // It prints statements, and those of ours make logins.
-    if let Ok(quiet) = "tokio_postgres=warn".parse() {
+    for quiet in HUSHED.iter().filter_map(|word| word.parse().ok()) {
         filter = filter.add_directive(quiet);
     }
     // A second subscriber in one process is refused, which is fine: the first one stays.

@@ -549,16 +549,12 @@ pub async fn an_inventory_of_queues_asks_for_what_is_there(ground: &Arc<Ground>)
         assert_eq!(stage.settle_of(&of).await, Vec::<String>::new());
         let status = stage.bench.get::<SQSQueue>("default", &of.name).await.and_then(|queue| queue.status);
         let drift = status.expect("a status").drift;
-        // The provider's own tags are the only thing that a resource of before may lack.
-        assert!(drift.iter().all(|drift| drift.field == "tags[team]"), "{called}: {drift:?}");
-        assert_eq!(drift.is_empty(), !called.starts_with("dead"), "{called}");
-        if drift.is_empty() {
-            let adopt = json!({ "terrace.dev/mode": null, "terrace.dev/adopt": "true" });
-            let patch = json!({ "metadata": { "annotations": adopt } });
-            stage.bench.patch::<SQSQueue>(&of, patch).await;
-            assert_eq!(stage.settle_of(&of).await, ["TagQueue"], "only the mark is set on {called}");
-            assert_eq!(seen(ground, called).expect("it is there").0, before.0);
-        }
+        assert_eq!(drift, [], "{called}");
+        let adopt = json!({ "terrace.dev/mode": null, "terrace.dev/adopt": "true" });
+        let patch = json!({ "metadata": { "annotations": adopt } });
+        stage.bench.patch::<SQSQueue>(&of, patch).await;
+        assert_eq!(stage.settle_of(&of).await, ["TagQueue"], "only tags are set on {called}");
+        assert_eq!(seen(ground, called).expect("it is there").0, before.0);
     }
 }
 

@@ -122,8 +122,8 @@ fn blocked(account: &Account) {
     let thing = json!({ "Bucket": "story-assets", "Key": "letter", "Body": "dear" });
     account.moto.ask("s3", "put_object", thing);
     account.platform.kubectl(&["delete", "s3bucket", "assets", "--wait=false"]);
-    let held = account
-        .until("s3bucket", "assets", "to be held", |it| condition(it, "Ready")[1] == "DeletionBlocked");
+    let held =
+        account.until("s3bucket", "assets", "to be held", |it| condition(it, "DeletionBlocked")[0] == "True");
     assert!(condition(&held, "Ready")[2].contains("forceDestroy"), "{held}");
     let patch = json!({ "spec": { "forceDestroy": true } }).to_string();
     account.platform.kubectl(&["patch", "s3bucket", "assets", "--type=merge", "-p", &patch]);
