@@ -220,7 +220,8 @@ async fn what_passes_is_tried_again_and_what_does_not_is_not() {
             "RequestLimitExceeded",
         ),
         ("not allowed", &[(403, &denied)], 1, "UnauthorizedOperation"),
-        ("cut short", &[(200, cut), (200, cut), (200, cut)], 3, "UnreadableAnswer"),
+        // As the SDK's own clients do: the next pass asks again.
+        ("cut short", &[(200, cut)], 1, "UnreadableAnswer"),
     ];
     for (rule, answers, calls, want) in table {
         let (found, heard, aws) = asked(answers).await;
