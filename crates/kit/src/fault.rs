@@ -15,6 +15,8 @@ pub enum Retry {
     Backoff,
     /// Soon, and then less and less often, but never later than this.
     Within(Duration),
+    /// After as long as the other side asked for, but not later than the longest pause there is.
+    After(Duration),
     /// Rarely: a person has to do something first.
     Slowly,
 }

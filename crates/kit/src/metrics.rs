@@ -150,7 +150,7 @@ impl RoomMetrics {
                 self.failed.inc();
                 match fault.retry() {
                     Retry::Now => self.now.inc(),
-                    Retry::Backoff | Retry::Within(_) => self.backoff.inc(),
+                    Retry::Backoff | Retry::Within(_) | Retry::After(_) => self.backoff.inc(),
                     Retry::Slowly => self.slowly.inc(),
                 }
             }

@@ -161,6 +161,8 @@ fn pause(retry: Retry, failures: u32, roll: u64) -> Duration {
         Retry::Now => doubled(failures - AT_ONCE),
         Retry::Backoff => doubled(failures),
         Retry::Within(longest) => doubled(failures).min(longest),
+        // One that is to wait for nothing would spin: it counts as the first failure at least.
+        Retry::After(wait) => wait.clamp(doubled(0), LONGEST_PAUSE),
         Retry::Slowly => LONGEST_PAUSE,
     };
     whole / 2 + whole.mul_f64(0.5 * (roll as f64 / u64::MAX as f64))

@@ -138,7 +138,7 @@ impl<'a> Exception<'a> {
 }
 
 /// The nearest directory above that holds the workspace's Cargo.toml.
-fn workspace_root(start: &Path) -> anyhow::Result<PathBuf> {
+pub(crate) fn workspace_root(start: &Path) -> anyhow::Result<PathBuf> {
     let holds = |directory: &Path| {
         std::fs::read_to_string(directory.join("Cargo.toml")).is_ok_and(|text| text.contains("[workspace]"))
     };

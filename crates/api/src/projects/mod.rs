@@ -8,6 +8,7 @@ mod project;
 mod reference;
 mod repository;
 mod target;
+pub mod tenancy;
 
 pub use binding::*;
 pub use oci_registry::*;

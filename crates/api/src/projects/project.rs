@@ -17,7 +17,7 @@ use super::{
 use crate::{
     conditions,
     names::{Label, ObjectName, Span},
-    rules::unchanging,
+    rules::{frozen, unchanging},
 };
 
 /// Keeps a project until all that was made for it is gone.
@@ -68,6 +68,10 @@ pub struct ProjectSpec {
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new("has(self.org) || has(self.owner)").message("org or owner must say whose the repositories are"))]
 #[x_kube(validation = Rule::new("!has(self.org) || !has(self.owner) || self.org == self.owner").message("org and owner mean the same: set one of them, or both alike"))]
+#[x_kube(validation = Rule::new("has(self.credentials) || self.provider == 'local'").message("credentials must name the Secret with the provider's token; only the provider `local` needs none"))]
+#[x_kube(validation = frozen("org"))]
+#[x_kube(validation = frozen("owner"))]
+#[x_kube(validation = frozen("domain"))]
 pub struct ProjectGit {
     /// Who hosts them.
     #[x_kube(validation = unchanging("provider is immutable: the repositories would stay behind; make a new project"))]
@@ -91,8 +95,9 @@ pub struct ProjectGit {
     /// Name of the repository, where there is one that is not named after the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repository_name: Option<String>,
-    /// Credentials for the provider's API.
-    pub credentials: Credentials,
+    /// Credentials for the provider's API. Only `local` needs none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credentials: Option<Credentials>,
     /// Who can see them.
     #[serde(default)]
     pub visibility: Visibility,

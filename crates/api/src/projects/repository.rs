@@ -36,6 +36,10 @@ pub const REPOSITORY_FINALIZER: &str = "mpas.ocm.software/repository-finalizer";
 #[x_kube(validation = Rule::new("!has(self.org) || !has(self.owner) || self.org == self.owner").message("org and owner mean the same: set one of them, or both alike"))]
 #[x_kube(validation = Rule::new("has(self.name) || has(self.repositoryName)").message("name or repositoryName must name the repository"))]
 #[x_kube(validation = Rule::new("!has(self.name) || !has(self.repositoryName) || self.name == self.repositoryName").message("name and repositoryName mean the same: set one of them, or both alike"))]
+#[x_kube(validation = Rule::new("has(self.credentials) || self.provider == 'local'").message("credentials must name the Secret with the provider's token; only the provider `local` needs none"))]
+#[x_kube(validation = frozen("org"))]
+#[x_kube(validation = frozen("owner"))]
+#[x_kube(validation = frozen("domain"))]
 #[x_kube(validation = frozen("name"))]
 #[x_kube(validation = frozen("repositoryName"))]
 pub struct RepositorySpec {
@@ -65,8 +69,9 @@ pub struct RepositorySpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "super::reference::maintainers")]
     pub maintainers: Vec<String>,
-    /// Credentials for the provider's API.
-    pub credentials: Credentials,
+    /// Credentials for the provider's API. Only `local` needs none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credentials: Option<Credentials>,
     /// Whether a pull request is opened for each generated branch.
     #[serde(default = "yes")]
     pub automatic_pull_request_creation: bool,

@@ -114,6 +114,9 @@ fn pauses_grow_to_a_limit_and_spread_by_the_dice() {
         ("the sixth", Retry::Backoff, 5, 8_000),
         ("many", Retry::Backoff, 30, 300_000),
         ("many, within a minute", Retry::Within(Duration::from_secs(60)), 30, 60_000),
+        ("the host asks for half a minute", Retry::After(Duration::from_secs(30)), 7, 30_000),
+        ("the host asks for nothing", Retry::After(Duration::ZERO), 0, 250),
+        ("the host asks for an hour", Retry::After(Duration::from_secs(3600)), 0, 300_000),
         ("beyond all counting", Retry::Backoff, u32::MAX, 300_000),
         ("a person has to act", Retry::Slowly, 0, 300_000),
     ];
