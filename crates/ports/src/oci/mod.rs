@@ -4,6 +4,7 @@ mod address;
 mod fake;
 mod live;
 mod login;
+pub mod ocm;
 
 use std::fmt::Write as _;
 use std::future::Future;
