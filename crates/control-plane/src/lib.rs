@@ -17,3 +17,4 @@ mod verbs;
 pub mod wire;
 
 pub use plane::{Config, ControlPlane, OpenError};
+pub use verbs::rules::{Occasion, Rule};

@@ -17,6 +17,7 @@ use crate::identity::certificates;
 use crate::identity::tokens::Tokens;
 use crate::server::{NAMESPACES, Server, key};
 use crate::store::{self, Change, Draft, Expect, Store, Write};
+use crate::verbs::rules::Rule;
 use crate::wire::{ApiService, Mounted, listen};
 
 /// Who signs tokens, and whom they are for when nobody else is named.
@@ -105,6 +106,11 @@ impl ControlPlane {
     /// Nobody is refused before it: it is told who asks and decides itself who may.
     pub fn mount(&self, prefix: &str, service: Mounted) {
         self.server.mounts.write().push((prefix.to_owned(), service));
+    }
+
+    /// Lets a rule see every write of its kind from now on: by POST, PUT, any patch, and apply.
+    pub fn rule(&self, rule: Rule) {
+        self.server.rules.write().push(rule);
     }
 
     /// Serves the API over TLS on a socket that is already bound, until the control plane is closed.

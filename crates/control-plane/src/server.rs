@@ -15,6 +15,7 @@ use crate::identity::tokens::Tokens;
 use crate::kinds::catalog::Catalog;
 use crate::status::Status;
 use crate::store::{CommitError, Key, Query, Store, Stored, Write};
+use crate::verbs::rules::Rule;
 use crate::wire::Mounted;
 use crate::wire::documents::Documents;
 use crate::wire::metrics::Metrics;
@@ -41,6 +42,8 @@ pub(crate) struct Server {
     pub documents: Documents,
     /// What others serve beside the API, by the beginning of its paths.
     pub mounts: RwLock<Vec<(String, Mounted)>>,
+    /// What others rule on kinds.
+    pub rules: RwLock<Vec<Rule>>,
     catalog: RwLock<Arc<Catalog>>,
     refreshing: Mutex<()>,
     policy: RwLock<Option<Arc<Policy>>>,
@@ -59,6 +62,7 @@ impl Server {
             stopping: CancellationToken::new(),
             documents: Documents::default(),
             mounts: RwLock::default(),
+            rules: RwLock::default(),
             catalog: RwLock::new(Arc::default()),
             refreshing: Mutex::new(()),
             policy: RwLock::new(None),

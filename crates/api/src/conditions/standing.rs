@@ -64,6 +64,7 @@ ours!(
     crate::infra::S3BucketStatus,
     crate::infra::EC2InstanceStatus,
     crate::infra::RDSInstanceStatus,
+    crate::projects::ProjectStatus,
 );
 
 /// One condition, in the words of whoever's kind it belongs to.

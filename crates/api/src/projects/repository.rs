@@ -107,9 +107,12 @@ pub struct RepositorySpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RepositoryStatus {
-    /// Where it is cloned from.
+    /// Where people clone it from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// Where programs with the deploy key fetch it from. Default: `url`.
+    #[serde(rename = "deployURL", skip_serializing_if = "Option::is_none")]
+    pub deploy_url: Option<String>,
     /// Whether it was there before us.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adopted: Option<bool>,

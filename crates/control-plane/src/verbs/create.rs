@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rand::RngExt;
 use serde_json::{Value, json};
 
-use super::{Answer, Call, Content, admit, body};
+use super::{Answer, Call, Content, admit, body, rules};
 use crate::gates::quota;
 use crate::kinds::builtin;
 use crate::merge::{self, Manager};
@@ -65,7 +65,8 @@ pub(super) fn admitted(
         None => tracked(call, &object),
     };
     builtin::prepare_create(kind, &mut object);
-    admit::admit_new(server, call, &mut object)
+    rules::ask(server, call, &mut object, None)
+        .and_then(|()| admit::admit_new(server, call, &mut object))
         .and_then(|()| admit::judge(server, call, &object, None))
         .map_err(|status| status.warned(&warnings))?;
     if let Some(fields) = fields {

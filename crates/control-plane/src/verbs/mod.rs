@@ -11,6 +11,7 @@ pub(crate) mod options;
 mod patch;
 mod pod;
 mod review;
+pub(crate) mod rules;
 mod scale;
 mod service;
 mod token;

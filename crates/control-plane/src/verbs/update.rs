@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{Answer, Call, Content, admit, body, patch};
+use super::{Answer, Call, Content, admit, body, patch, rules};
 use crate::kinds::builtin;
 use crate::merge::{self, Manager};
 use crate::server::{MODIFIED, Server, refused};
@@ -171,6 +171,10 @@ fn settled(
         None => status,
     })?;
     keep_metadata(&mut new, old);
+    if part == Part::Main {
+        // Before the generation is counted: what is filled in again has not changed.
+        rules::ask(server, call, &mut new, Some(old)).map_err(|status| status.warned(&warnings))?;
+    }
     confine(call, part, &mut new, old);
     if kind.storage.as_ref() == crate::server::DEFINITIONS && part == Part::Main {
         let wanted = new["metadata"]["finalizers"].clone();
