@@ -87,6 +87,7 @@ impl Machine {
     pub(crate) async fn open(plane: &ControlPlane, plan: Plan) -> anyhow::Result<Self> {
         let stop = CancellationToken::new();
         let client = plane.client();
+        plane.rule(project_rule());
         machine::furnish(&client).await?;
         let binary = reachable_binary(&plan.shared)?;
         let words = |last: &str| vec![binary.display().to_string(), last.to_owned()];
@@ -159,6 +160,14 @@ impl Machine {
             tracing::error!(%error, "some databases may still run");
         }
     }
+}
+
+/// What of a project is applied is applied as the project's account.
+fn project_rule() -> control_plane::Rule {
+    let judge = |occasion: &control_plane::Occasion<'_>, new: &mut serde_json::Value| {
+        api::projects::tenancy::confine(occasion.namespace, occasion.old, new)
+    };
+    control_plane::Rule::new("kustomize.toolkit.fluxcd.io", "Kustomization", judge)
 }
 
 /// Where claims on databases are served. Every claim is looked at again when the configuration changes.
