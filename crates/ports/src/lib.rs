@@ -13,4 +13,7 @@ pub mod oci;
 pub mod postgres;
 pub mod probe;
 pub mod process;
+pub mod sources;
 pub mod traffic;
+
+mod program;
