@@ -158,7 +158,7 @@ pub struct ProjectOci {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProjectRegistry {
-    /// Name of its `OCIRegistry`.
+    /// Its name. The `OCIRegistry` is called `<project>-<name>`, or as the project where the two are the same.
     pub name: ObjectName,
     /// Its address.
     #[schemars(length(min = 1, max = 2048))]
