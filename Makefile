@@ -26,7 +26,7 @@ build: ## Compile everything
 	cargo build --workspace --all-targets --locked
 
 test: ## Set up what the tests need and run every test
-	@scripts/ensure cc kubectl venv moto conformance postgresql
+	@scripts/ensure cc kubectl venv moto conformance postgresql docker-registry
 	cargo test --workspace --locked --no-fail-fast
 
 check: ## Formatting, house rules, generated files, lints, dependencies

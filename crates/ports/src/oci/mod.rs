@@ -1,5 +1,12 @@
 //! Registries: who may in, manifests, blobs and tags, and the components of the Open Component Model that they hold.
 
+mod address;
+mod fake;
+mod live;
+mod login;
+pub mod ocm;
+
+use std::fmt::Write as _;
 use std::future::Future;
 use std::time::Duration;
 
@@ -7,6 +14,11 @@ use api::conditions::Reason;
 use api::secret::Sealed;
 use bytes::Bytes;
 use kit::{Fault, Retry};
+use sha2::{Digest as _, Sha256};
+
+pub use fake::Fake;
+pub use live::Live;
+pub use login::{DOCKER_CONFIG, Unreadable, login_among};
 
 /// A registry, and who asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +53,16 @@ pub struct Manifest {
     pub bytes: Bytes,
 }
 
-/// A registry.
+/// The digest of some bytes, as registries write it.
+pub fn digest_of(bytes: &[u8]) -> String {
+    let mut text = String::from("sha256:");
+    for byte in Sha256::digest(bytes) {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+/// A registry. Names of repositories are those below the registry's prefix.
 pub trait Oci: Send + Sync + 'static {
     /// Tries the login: whether the registry is there and lets it in.
     fn knock(&self, registry: &Registry) -> impl Future<Output = Result<(), Error>> + Send;
