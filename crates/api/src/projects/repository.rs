@@ -110,6 +110,12 @@ pub struct RepositoryStatus {
     /// Where it is cloned from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// Where programs with the deploy key fetch it from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deploy_url: Option<String>,
+    /// Its main branch, as the host has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_branch: Option<String>,
     /// Whether it was there before us.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adopted: Option<bool>,
