@@ -65,6 +65,8 @@ ours!(
     crate::infra::EC2InstanceStatus,
     crate::infra::RDSInstanceStatus,
     crate::projects::ProjectStatus,
+    crate::projects::OCIRegistryStatus,
+    crate::projects::RepositoryStatus,
 );
 
 /// One condition, in the words of whoever's kind it belongs to.

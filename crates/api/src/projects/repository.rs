@@ -113,6 +113,9 @@ pub struct RepositoryStatus {
     /// Where programs with the deploy key fetch it from. Default: `url`.
     #[serde(rename = "deployURL", skip_serializing_if = "Option::is_none")]
     pub deploy_url: Option<String>,
+    /// Its main branch, as the host has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_branch: Option<String>,
     /// Whether it was there before us.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adopted: Option<bool>,
