@@ -20,6 +20,19 @@ pub struct Host {
     pub token: Option<Sealed<String>>,
 }
 
+impl Host {
+    /// What it is called in messages: its domain, the provider's public one, or this machine.
+    pub fn name(&self) -> &str {
+        let public = match self.provider {
+            GitProvider::Github => "github.com",
+            GitProvider::Gitlab => "gitlab.com",
+            GitProvider::Gitea => "gitea.com",
+            GitProvider::Local => "this machine",
+        };
+        self.domain.as_deref().filter(|_| self.provider != GitProvider::Local).unwrap_or(public)
+    }
+}
+
 /// A repository at a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -31,6 +44,13 @@ pub struct Place {
     pub organization: bool,
     /// Its name.
     pub name: String,
+}
+
+impl Place {
+    /// Owner and name: `team/shop`.
+    pub fn path(&self) -> String {
+        format!("{}/{}", self.owner, self.name)
+    }
 }
 
 /// How a repository is made.

@@ -5,6 +5,9 @@
 //! which. Every act may be repeated: what is there already as asked is left as it is.
 
 mod facts;
+mod fake;
+pub mod keys;
+mod names;
 
 use std::future::Future;
 use std::time::Duration;
@@ -13,6 +16,7 @@ use api::conditions::Reason;
 use kit::{Fault, Retry};
 
 pub use facts::*;
+pub use fake::Fake;
 
 /// A host of git repositories.
 pub trait Git: Send + Sync + 'static {
