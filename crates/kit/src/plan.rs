@@ -9,6 +9,9 @@ use serde_json::Value;
 
 use crate::address::{Address, Name, Object};
 
+/// What stands for a value that is not told.
+const HIDDEN: &str = "***";
+
 /// What is to be done, what will then be said, and when to look again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan<S, T> {
@@ -38,8 +41,8 @@ pub enum Do<S> {
     Outside(S),
 }
 
-/// An object that is to exist.
-#[derive(Clone, Debug, PartialEq)]
+/// An object that is to exist. Whoever prints it for debugging sees no data of a Secret.
+#[derive(Clone, PartialEq)]
 pub struct Child {
     /// Its kind and name.
     pub address: Address,
@@ -80,6 +83,28 @@ impl Child {
     pub fn name(&self) -> &Name {
         &self.address.name
     }
+}
+
+impl fmt::Debug for Child {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let body =
+            if self.address.resource.kind == "Secret" { hidden(&self.body) } else { self.body.clone() };
+        let mut told = f.debug_struct("Child");
+        told.field("address", &self.address).field("body", &body).field("owned", &self.owned).finish()
+    }
+}
+
+/// A Secret whose values are not told; its keys are.
+fn hidden(body: &Value) -> Value {
+    let mut body = body.clone();
+    for field in ["data", "stringData"] {
+        match body.get_mut(field) {
+            Some(Value::Object(values)) => values.values_mut().for_each(|value| *value = HIDDEN.into()),
+            Some(other) => *other = HIDDEN.into(),
+            None => {}
+        }
+    }
+    body
 }
 
 /// Takes out fields that say nothing: a null is no wish.
@@ -163,5 +188,52 @@ impl<S: fmt::Display> fmt::Display for Do<S> {
             Self::Delete(address, _) => write!(f, "delete {address}"),
             Self::Outside(step) => step.fmt(f),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn a_secret_is_printed_without_its_values() {
+        let secret: Secret = serde_json::from_value(json!({
+            "metadata": { "name": "login", "namespace": "default" },
+            "data": { "password": "aHVudGVyMg==" }, "stringData": { "token": "hunter3" },
+        }))
+        .expect("a Secret");
+        let kept = Child::of(&secret);
+        let whole: Plan<(), Value> = Plan {
+            steps: vec![Do::Apply(Box::new(kept.clone())), Do::Create(Box::new(kept.clone()))],
+            status: Value::Null,
+            next: Next::OnChange,
+            whole: true,
+        };
+        let mut odd = kept.clone();
+        odd.body["data"] = "aHVudGVyMg==".into();
+        for told in [
+            format!("{kept:?} {kept:#?}"),
+            format!("{whole:?}"),
+            format!("{:?}", Receipt::Keep(Box::new(kept.clone()))),
+            format!("{odd:?}"),
+        ] {
+            assert!(!told.contains("aHVudGVyMg==") && !told.contains("hunter3"), "{told}");
+            assert!(told.contains("login") && told.contains("***"), "{told}");
+        }
+        let told = format!("{kept:?}");
+        assert!(told.contains("password") && told.contains("token"), "its keys are told: {told}");
+        assert_eq!(kept.body["data"]["password"], "aHVudGVyMg==", "only what is printed is hidden");
+    }
+
+    #[test]
+    fn other_objects_are_printed_whole() {
+        let map: ConfigMap = serde_json::from_value(json!({
+            "metadata": { "name": "settings", "namespace": "default" }, "data": { "colour": "blue" },
+        }))
+        .expect("a ConfigMap");
+        assert!(format!("{:?}", Child::of(&map)).contains("blue"));
     }
 }
