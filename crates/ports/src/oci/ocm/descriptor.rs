@@ -14,6 +14,23 @@ pub struct Descriptor {
     pub version: String,
     /// Its resources.
     pub resources: Vec<Resource>,
+    /// Components that it is made of.
+    pub references: Vec<Reference>,
+}
+
+/// Another component that one is made of.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reference {
+    /// Its name within the component that refers.
+    pub name: String,
+    /// The name of the other component.
+    pub component_name: String,
+    /// The version of the other component.
+    pub version: String,
+    /// What tells it from others of its name.
+    #[serde(default)]
+    pub extra_identity: BTreeMap<String, String>,
 }
 
 /// A resource of a component.
@@ -43,11 +60,14 @@ struct Whole {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Body {
     name: String,
     version: String,
     #[serde(default)]
     resources: Vec<Resource>,
+    #[serde(default, alias = "references")]
+    component_references: Vec<Reference>,
 }
 
 #[derive(Deserialize)]
@@ -60,18 +80,49 @@ struct Named {
 struct Parts {
     #[serde(default)]
     resources: Vec<Resource>,
+    #[serde(default)]
+    references: Vec<Reference>,
 }
 
 impl Descriptor {
     /// Reads one, in YAML or JSON.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let whole: Whole = serde_saphyr::from_slice(bytes).ok()?;
-        if let Some(Body { name, version, resources }) = whole.component {
-            return Some(Self { name, version, resources });
+        if let Some(Body { name, version, resources, component_references: references }) = whole.component {
+            return Some(Self { name, version, resources, references });
         }
         let Named { name, version } = whole.metadata?;
-        Some(Self { name, version, resources: whole.spec.unwrap_or_default().resources })
+        let Parts { resources, references } = whole.spec.unwrap_or_default();
+        Some(Self { name, version, resources, references })
     }
+
+    /// The first resource that an identity fits.
+    pub fn resource(&self, identity: &BTreeMap<String, String>) -> Option<&Resource> {
+        self.resources
+            .iter()
+            .find(|found| fits(identity, (&found.name, &found.version), &found.extra_identity))
+    }
+
+    /// The first reference that an identity fits.
+    pub fn reference(&self, identity: &BTreeMap<String, String>) -> Option<&Reference> {
+        self.references
+            .iter()
+            .find(|found| fits(identity, (&found.name, &found.version), &found.extra_identity))
+    }
+}
+
+/// Whether all that an identity says holds. It always says a name.
+fn fits(
+    identity: &BTreeMap<String, String>,
+    (name, version): (&str, &str),
+    extra: &BTreeMap<String, String>,
+) -> bool {
+    let holds = |(key, value): (&String, &String)| match key.as_str() {
+        "name" => value == name,
+        "version" => extra.get(key).map_or(version, String::as_str) == value,
+        _ => extra.get(key) == Some(value),
+    };
+    identity.contains_key("name") && identity.iter().all(holds)
 }
 
 impl Resource {
@@ -88,5 +139,11 @@ impl Resource {
             "localOciBlob" => self.access["digest"].as_str(),
             _ => None,
         }
+    }
+
+    /// The reference of the artifact, if it lies in a registry of its own right.
+    pub fn image_reference(&self) -> Option<&str> {
+        let known = ["ociArtifact", "ociRegistry", "ociImage", "OCIImage"].contains(&self.access_type());
+        self.access["imageReference"].as_str().filter(|_| known)
     }
 }

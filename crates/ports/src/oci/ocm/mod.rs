@@ -1,19 +1,26 @@
 //! Components of the Open Component Model, as they lie in registries: the descriptor, and resources that lie beside it.
 
 mod descriptor;
+mod product;
+mod range;
 
+use std::collections::BTreeMap;
 use std::io::Read as _;
 
 use bytes::Bytes;
 use serde::Deserialize;
 
 use super::{Error, Oci, Registry};
-pub use descriptor::{Descriptor, Resource};
+pub use descriptor::{Descriptor, Reference, Resource};
+pub use product::{PRODUCT_DESCRIPTION, Part, Product, document, product};
+pub use range::Range;
 
 /// Most that a descriptor may have; large products have some hundred kilobytes.
 const DESCRIPTOR_MOST: u64 = 8 * 1024 * 1024;
 /// What media types of descriptors have in common, those of the model's forerunner included.
 const DESCRIPTOR_TYPE: &str = ".component-descriptor.v";
+/// What compressed bytes begin with (RFC 1952).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 #[derive(Deserialize)]
 struct ImageManifest {
@@ -84,6 +91,109 @@ pub async fn local_blob<O: Oci>(
         return Err(Error::Invalid { what });
     };
     oci.blob(registry, &repository_of(&descriptor.name), digest, most).await
+}
+
+/// The newest version of a component within a range; none if there is none. Tags that are no versions are passed over.
+pub async fn newest<O: Oci>(
+    oci: &O,
+    registry: &Registry,
+    component: &str,
+    range: &Range,
+) -> Result<Option<String>, Error> {
+    let tags = oci.tags(registry, &repository_of(component)).await?.unwrap_or_default();
+    let known = tags.iter().filter_map(|tag| {
+        let version = version_of(tag);
+        Some((range::parsed(&version)?, version))
+    });
+    Ok(known.filter(|(parsed, _)| range.holds(parsed)).max().map(|(_, version)| version))
+}
+
+/// The component at the end of a path of references, each in the same registry.
+pub async fn follow<O: Oci>(
+    oci: &O,
+    registry: &Registry,
+    from: &Descriptor,
+    path: &[BTreeMap<String, String>],
+) -> Result<Descriptor, Error> {
+    let mut at = from.clone();
+    for identity in path {
+        let missing = |what: String| Error::Missing { registry: registry.host.clone(), what };
+        let Some(next) = at.reference(identity) else {
+            let what = format!("reference {} in component {}:{}", told(identity), at.name, at.version);
+            return Err(missing(what));
+        };
+        let (name, version) = (&next.component_name, &next.version);
+        let found = descriptor(oci, registry, name, version).await?;
+        at = found.ok_or_else(|| missing(format!("component {name}:{version}")))?;
+    }
+    Ok(at)
+}
+
+/// The bytes of a resource, unpacked if they are compressed: of a blob beside the descriptor, or of an artifact of one layer
+/// below the same address. Elsewhere nobody looks: a component does not decide where our login is sent.
+pub async fn content<O: Oci>(
+    oci: &O,
+    registry: &Registry,
+    descriptor: &Descriptor,
+    (resource, most): (&Resource, u64),
+) -> Result<Bytes, Error> {
+    let Some(reference) = resource.image_reference() else {
+        let bytes = local_blob(oci, registry, descriptor, (resource, most)).await?;
+        return inflated(registry, resource, bytes, most);
+    };
+    let Some((repository, tag)) = below(registry, reference) else {
+        let (name, of) = (&resource.name, &descriptor.name);
+        let what = format!("resource {name} of {of} lies outside the component's registry, at {reference}");
+        return Err(Error::Invalid { what });
+    };
+    let missing =
+        || Error::Missing { registry: registry.host.clone(), what: format!("artifact {reference}") };
+    let manifest = oci.manifest(registry, &repository, &tag).await?.ok_or_else(missing)?;
+    let layers = serde_json::from_slice::<ImageManifest>(&manifest.bytes).map(|manifest| manifest.layers);
+    let layers = layers.unwrap_or_default();
+    let [layer] = layers.as_slice() else {
+        let story = format!("artifact {reference} has {} layers, and one is expected", layers.len());
+        return Err(Error::Garbled { registry: registry.host.clone(), story });
+    };
+    let bytes = oci.blob(registry, &repository, &layer.digest, most).await?;
+    inflated(registry, resource, bytes, most)
+}
+
+/// Repository below a registry's address and tag or digest of a reference; none if it lies elsewhere.
+fn below(registry: &Registry, reference: &str) -> Option<(String, String)> {
+    let bare = reference.split_once("://").map_or(reference, |(_, rest)| rest);
+    let path = bare.strip_prefix(registry.host.as_str())?.strip_prefix('/')?;
+    let path = match registry.prefix.as_str() {
+        "" => path,
+        prefix => path.strip_prefix(prefix)?.strip_prefix('/')?,
+    };
+    if let Some((named, digest)) = path.split_once('@') {
+        let name = named.split_once(':').map_or(named, |(name, _)| name);
+        return Some((name.to_owned(), digest.to_owned()));
+    }
+    let (name, tag) = path.split_once(':').unwrap_or((path, "latest"));
+    Some((name.to_owned(), tag.to_owned()))
+}
+
+/// Bytes as they were before they were compressed, if they were.
+fn inflated(registry: &Registry, resource: &Resource, bytes: Bytes, most: u64) -> Result<Bytes, Error> {
+    if !bytes.starts_with(&GZIP) {
+        return Ok(bytes);
+    }
+    let (host, what) = (registry.host.clone(), format!("resource {}", resource.name));
+    let mut plain = Vec::new();
+    let read =
+        flate2::read::MultiGzDecoder::new(&bytes[..]).take(most.saturating_add(1)).read_to_end(&mut plain);
+    match read {
+        Err(_) => Err(Error::Garbled { registry: host, story: format!("{what} cannot be unpacked") }),
+        Ok(length) if length as u64 > most => Err(Error::TooLarge { registry: host, what, most }),
+        Ok(_) => Ok(plain.into()),
+    }
+}
+
+fn told(identity: &BTreeMap<String, String>) -> String {
+    let pairs: Vec<String> = identity.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    pairs.join(",")
 }
 
 /// The descriptor in an archive.
