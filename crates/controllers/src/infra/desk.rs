@@ -8,7 +8,7 @@ use api::conditions::Reason;
 use api::infra::{ProviderRef, Tags};
 use jiff::Timestamp;
 use kit::{Bell, Fault, Lanes, Name, Place, Reader};
-use ports::aws::{Account, Aws, Error, Login};
+use ports::aws::{Account, Aws, Error, Login, in_time};
 
 use super::provider::{self, Provider};
 
@@ -123,7 +123,7 @@ impl Desk {
         let Some(place) = self.lanes.enter(&lane, (visitor.room, &visitor.name), visitor.bell) else {
             return Ok(World { now, sight: Sight::Parked });
         };
-        let found = ask(account.clone()).await?;
+        let found = in_time(ask(account.clone())).await?;
         Ok(World { now, sight: Sight::Open(Open { account, default_tags, found, _place: Some(place) }) })
     }
 }

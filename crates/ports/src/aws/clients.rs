@@ -1,18 +1,22 @@
 //! The clients of one account, which share its credentials, its connections and its patience.
 
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_sdk_sqs::config::retry::RetryPartition;
 use aws_smithy_async::rt::sleep::{SharedAsyncSleep, TokioSleep};
-use aws_smithy_async::time::{SharedTimeSource, SystemTimeSource};
-use aws_smithy_types::retry::RetryConfig;
+use aws_smithy_types::retry::{RetryConfig, RetrySpec};
 use aws_smithy_types::timeout::TimeoutConfig;
 
 use super::ec2::Ec2;
 use super::login::Ticket;
 use super::{Account, Login, Settings, Witness};
+
+/// The first pause after an error that does not ask us to slow down. It is the SDK's own for the others; its pause of 50 ms
+/// for these would have all tries over before anything can get better.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The clients of one account.
 pub(super) struct Clients {
@@ -28,7 +32,7 @@ pub(super) struct Clients {
 
 impl Clients {
     pub(super) fn new(account: Account, settings: &Settings, witness: &Witness) -> Self {
-        let (plain, witness) = (plain(&account, settings), witness.of_account());
+        let (plain, witness) = (plain(&account, settings), witness.of_account(&account.provider));
         let first = match &account.login {
             Login::Keys { id, secret, token } => {
                 SharedCredentialsProvider::new(aws_credential_types::Credentials::new(
@@ -118,6 +122,13 @@ pub(super) fn partition(account: &Account, service: &str) -> RetryPartition {
     RetryPartition::new(format!("{} {service}", account.provider))
 }
 
+/// A service that asks us to slow down is called more and more rarely, by all who call it together.
+fn retries(settings: &Settings) -> RetryConfig {
+    // Without it a retry waits for ten tokens of which there may be one in two seconds: longer than a call may take.
+    let spec = RetrySpec::v2_1().with_non_throttling_initial_backoff(FIRST_PAUSE);
+    RetryConfig::adaptive().with_max_attempts(settings.attempts).with_retry_spec(spec)
+}
+
 /// All but the credentials.
 fn plain(account: &Account, settings: &Settings) -> SdkConfig {
     let timeouts = TimeoutConfig::builder()
@@ -131,9 +142,8 @@ fn plain(account: &Account, settings: &Settings) -> SdkConfig {
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new(account.region.clone()))
         .sleep_impl(SharedAsyncSleep::new(TokioSleep::new()))
-        .time_source(SharedTimeSource::new(SystemTimeSource::new()))
-        // The adaptive way would wait for so long that a call which AWS throttles ends as one that nobody answered.
-        .retry_config(RetryConfig::standard().with_max_attempts(settings.attempts))
+        .time_source(settings.time.clone())
+        .retry_config(retries(settings))
         .timeout_config(timeouts)
         .identity_cache(identities.build());
     let config = match &settings.http {

@@ -9,6 +9,8 @@ use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use kit::{Fault, Retry};
 
+use super::word::Word;
+
 /// The longest pause after an error (aws.md).
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// Longest part of a message that is passed on; some of AWS's repeat the whole request.
@@ -89,8 +91,13 @@ where
     E: ProvideErrorMetadata + StdError + Send + Sync + 'static,
 {
     // Credentials are fetched on the way: what went wrong there is what matters.
-    if let Some(inner) = ours(&error) {
-        return inner;
+    if let Some(inner) = found::<Error>(&error) {
+        return inner.clone();
+    }
+    // It ended while it waited to ask again.
+    if let Some(Word { code, message }) = found::<Word>(&error) {
+        let message = message.chars().take(MESSAGE_MAX).collect();
+        return Error::Refused { operation, code: code.clone(), message };
     }
     match &error {
         SdkError::ServiceError(answer) => {
@@ -119,19 +126,12 @@ where
 }
 
 /// An error of ours that the SDK wrapped.
-fn ours(error: &(dyn StdError + 'static)) -> Option<Error> {
-    let mut cause = Some(error);
-    while let Some(error) = cause {
-        if let Some(found) = error.downcast_ref::<Error>() {
-            return Some(found.clone());
-        }
-        cause = error.source();
-    }
-    None
+fn found<'a, T: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Option<&'a T> {
+    std::iter::successors(Some(error), |&error| error.source()).find_map(|error| error.downcast_ref())
 }
 
 /// What stands in the first element of a name.
-fn element<'a>(body: &'a str, name: &str) -> Option<&'a str> {
+pub(super) fn element<'a>(body: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = body.split_once(&format!("<{name}>"))?;
     let (text, _) = rest.split_once("</")?;
     Some(text.trim()).filter(|text| !text.is_empty())

@@ -7,11 +7,15 @@ mod clients;
 mod ec2;
 mod error;
 mod login;
+mod patience;
 mod rds;
 mod s3;
 mod sqs;
 mod sts;
+#[cfg(test)]
+mod tests;
 mod witness;
+mod word;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -19,11 +23,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::secret::Sealed;
+use aws_smithy_async::time::{SharedTimeSource, SystemTimeSource};
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use parking_lot::Mutex;
 
 pub use ec2::{Console, Disk, Launch, Machine, MachineSetting, NewDisk, Power, Profile, Search, Volume};
 pub use error::Error;
+pub use patience::in_time;
 pub use rds::{Database, DatabaseChange, DatabaseSettings, NewDatabase};
 pub use s3::{Bucket, Content, Encryption, Grant, LiveRule, Setting, Whereabouts};
 pub use sqs::Queue;
@@ -104,6 +110,8 @@ pub struct Settings {
     pub attempt_timeout: Duration,
     /// How long all tries of one call may take, the waiting between them included.
     pub call_timeout: Duration,
+    /// What time it is, for signatures and for how often a service may be called.
+    pub time: SharedTimeSource,
     /// Another HTTP client than the SDK's own.
     pub http: Option<SharedHttpClient>,
 }
@@ -117,6 +125,7 @@ impl Default for Settings {
             connect_timeout: CONNECT,
             attempt_timeout: ATTEMPT,
             call_timeout: OPERATION,
+            time: SharedTimeSource::new(SystemTimeSource::new()),
             http: None,
         }
     }

@@ -15,6 +15,7 @@ mod tests;
 use api::conditions::Reason;
 use api::infra::{AWSProvider, EC2_INSTANCE_FINALIZER, EC2Instance, EC2InstanceStatus};
 use kit::{ALL_PASSES, Bell, Changes, Fault, Index, Name, Plan, Reader, Receipt, Refusal, Relation, Room};
+use ports::aws::in_time;
 
 use super::Desk;
 use super::desk::World;
@@ -78,7 +79,7 @@ impl Room for EC2Instances {
     }
 
     async fn act(&self, _: &EC2Instance, step: &Step<Call>) -> Result<Receipt, Fault> {
-        act::act(&self.desk, step).await
+        in_time(act::act(&self.desk, step)).await
     }
 
     fn changes(&self, step: &Step<Call>) -> Changes {

@@ -24,6 +24,7 @@ use api::infra::{AWSProvider, RDS_INSTANCE_FINALIZER, RDSInstance, RDSInstanceSt
 use k8s_openapi::api::core::v1::Secret;
 use kit::{ALL_PASSES, Bell, Changes, Fault, Index, Name, Plan, Reader, Receipt, Refusal, Relation, Room};
 use kube::ResourceExt;
+use ports::aws::in_time;
 
 use super::Desk;
 use super::provider::{named, noteworthy};
@@ -109,7 +110,7 @@ impl Room for RDSInstances {
     }
 
     async fn act(&self, _: &RDSInstance, step: &Step<Call>) -> Result<Receipt, Fault> {
-        act::act(&self.desk, step).await
+        in_time(act::act(&self.desk, step)).await
     }
 
     fn changes(&self, step: &Step<Call>) -> Changes {

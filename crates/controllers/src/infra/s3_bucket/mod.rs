@@ -20,6 +20,7 @@ mod tests;
 use api::conditions::Reason;
 use api::infra::{AWSProvider, S3_BUCKET_FINALIZER, S3Bucket, S3BucketStatus};
 use kit::{ALL_PASSES, Bell, Changes, Fault, Index, Name, Plan, Reader, Receipt, Refusal, Relation, Room};
+use ports::aws::in_time;
 
 use super::Desk;
 use super::desk::World;
@@ -83,7 +84,7 @@ impl Room for S3Buckets {
     }
 
     async fn act(&self, _: &S3Bucket, step: &Step<Call>) -> Result<Receipt, Fault> {
-        act::act(&self.desk, step).await
+        in_time(act::act(&self.desk, step)).await
     }
 
     fn changes(&self, step: &Step<Call>) -> Changes {

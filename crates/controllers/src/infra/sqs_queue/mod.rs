@@ -12,7 +12,7 @@ mod tests;
 use api::conditions::Reason;
 use api::infra::{AWSProvider, SQS_QUEUE_FINALIZER, SQSQueue, SQSQueueStatus};
 use kit::{ALL_PASSES, Bell, Changes, Fault, Index, Name, Plan, Reader, Receipt, Refusal, Relation, Room};
-use ports::aws::Queue;
+use ports::aws::{Queue, in_time};
 
 use super::Desk;
 use super::desk::World;
@@ -75,7 +75,7 @@ impl Room for SQSQueues {
     }
 
     async fn act(&self, _: &SQSQueue, step: &Step<Call>) -> Result<Receipt, Fault> {
-        act::act(&self.desk, step).await
+        in_time(act::act(&self.desk, step)).await
     }
 
     fn changes(&self, step: &Step<Call>) -> Changes {

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use super::form::Form;
 use super::launch::{Launch, NewDisk, run};
 use super::{Disk, Power, Search, Volume, wire, xml};
+use crate::aws::tests::paused;
 use crate::aws::{Account, Aws, Error, Login, Settings, Tags};
 
 #[test]
@@ -179,17 +180,20 @@ impl HttpConnector for Script {
     }
 }
 
-/// Asks for machines, and is answered so. Says what came of it, and where it was asked.
-async fn asked(answers: &[(u16, &str)]) -> (Result<usize, Error>, Vec<(String, String)>, Aws) {
+/// Asks for machines, and is answered so. How fast a provider may ask is remembered, so each is another. Says what came of it, and where it was asked.
+async fn asked(
+    provider: &str,
+    answers: &[(u16, &str)],
+) -> (Result<usize, Error>, Vec<(String, String)>, Aws) {
     let script = Script::default();
     let answers = answers.iter().map(|(status, body)| (*status, (*body).to_owned()));
     script.answers.lock().extend(answers);
     let line = SharedHttpConnector::new(script.clone());
     let http: SharedHttpClient = http_client_fn(move |_, _| line.clone());
-    let aws = Aws::new(Settings { attempts: 3, http: Some(http), ..Settings::default() });
+    let aws = Aws::new(Settings { attempts: 3, time: paused(), http: Some(http), ..Settings::default() });
     let login =
         Login::Keys { id: "AKIAEXAMPLE".to_owned().into(), secret: "k".to_owned().into(), token: None };
-    let (provider, region) = ("default/dev".into(), "eu-central-1".into());
+    let (provider, region) = (provider.into(), "eu-central-1".into());
     let account = Account { provider, region, endpoint: None, login, role: None };
     let found = aws.machines(&account, Search::All).await.map(|all| all.len());
     let heard = script.heard.lock().clone();
@@ -224,7 +228,7 @@ async fn what_passes_is_tried_again_and_what_does_not_is_not() {
         ("cut short", &[(200, cut)], 1, "UnreadableAnswer"),
     ];
     for (rule, answers, calls, want) in table {
-        let (found, heard, aws) = asked(answers).await;
+        let (found, heard, aws) = asked(rule, answers).await;
         let told = found.map_or_else(|error| error.code().to_owned(), |count| count.to_string());
         assert_eq!((told.as_str(), heard.len()), (want, calls), "{rule}");
         let noted: Vec<String> =
