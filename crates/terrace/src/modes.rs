@@ -86,8 +86,7 @@ impl Machine {
     /// Finds what an earlier life left running, opens the doors, and lets every room work.
     pub(crate) async fn open(plane: &ControlPlane, plan: Plan) -> anyhow::Result<Self> {
         let stop = CancellationToken::new();
-        let client = plane.client();
-        plane.rule(project_rule());
+        let client = governed(plane);
         machine::furnish(&client).await?;
         let binary = reachable_binary(&plan.shared)?;
         let words = |last: &str| vec![binary.display().to_string(), last.to_owned()];
@@ -162,12 +161,13 @@ impl Machine {
     }
 }
 
-/// What of a project is applied is applied as the project's account.
-fn project_rule() -> control_plane::Rule {
+/// A client of the control plane, from now on under the rule that what lies in a project is applied as its account.
+fn governed(plane: &ControlPlane) -> kube::Client {
     let judge = |occasion: &control_plane::Occasion<'_>, new: &mut serde_json::Value| {
         api::projects::tenancy::confine(occasion.namespace, occasion.old, new)
     };
-    control_plane::Rule::new("kustomize.toolkit.fluxcd.io", "Kustomization", judge)
+    plane.rule(control_plane::Rule::new("kustomize.toolkit.fluxcd.io", "Kustomization", judge));
+    plane.client()
 }
 
 /// Where claims on databases are served. Every claim is looked at again when the configuration changes.
