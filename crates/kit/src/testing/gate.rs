@@ -42,6 +42,16 @@ pub struct Call {
     pub writes: bool,
 }
 
+impl Call {
+    /// The kind that it speaks of, as group and plural; for a call of a fake, its words.
+    pub(super) fn kind(&self) -> (String, String) {
+        match self.what.split_once(' ') {
+            Some((_, path)) if path.starts_with('/') => collection_of(path),
+            _ => (String::new(), self.what.clone()),
+        }
+    }
+}
+
 impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)

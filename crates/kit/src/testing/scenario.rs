@@ -26,6 +26,16 @@ pub struct Scenario<R> {
     pub(super) patience: Duration,
     pub(super) keeps: bool,
     pub(super) draws: bool,
+    pub(super) looks: Looks,
+}
+
+/// Which of the calls that only look are broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Looks {
+    /// Every one, in each way.
+    Each,
+    /// The first at each kind, in one way.
+    First,
 }
 
 impl<R: Room> Scenario<R> {
@@ -44,7 +54,16 @@ impl<R: Room> Scenario<R> {
             patience: PATIENCE,
             keeps: false,
             draws: false,
+            looks: Looks::Each,
         }
+    }
+
+    /// Calls that only look are broken once for each kind that is looked at, and only fail: for a room of so many objects
+    /// that the sweep would take minutes. A look that breaks changes nothing, wherever and however it breaks.
+    #[must_use]
+    pub fn looks_once(mut self) -> Self {
+        self.looks = Looks::First;
+        self
     }
 
     /// Another manifest, created before. Its `status` is written, too.

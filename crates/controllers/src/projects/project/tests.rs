@@ -166,7 +166,10 @@ async fn without_pruning_what_leaves_the_spec_stays_and_is_listed() {
 
 #[tokio::test]
 async fn any_broken_call_comes_to_the_same_end() {
-    testing::sweep(scenario(small())).await;
+    // In a namespace that is there before: what is left in the end is then nothing.
+    let mut project = small();
+    project["metadata"]["namespace"] = "default".into();
+    testing::sweep(move |gate: &Gate| scenario(project.clone())(gate).looks_once()).await;
 }
 
 #[tokio::test]

@@ -18,6 +18,7 @@ use kube::ResourceExt;
 
 use super::is_of;
 
+mod bounds;
 mod delivery;
 mod farewell;
 mod hosts;

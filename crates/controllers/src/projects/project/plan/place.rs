@@ -3,16 +3,13 @@
 use api::annotations::MANAGED_BY;
 use api::projects::Project;
 use api::projects::tenancy::{account_of, labels_of, namespace_of, pull_secret_of};
-use k8s_openapi::api::core::v1::{
-    LimitRange, LimitRangeSpec, LocalObjectReference, Namespace, ResourceQuota, ResourceQuotaSpec,
-    ServiceAccount,
-};
+use k8s_openapi::api::core::v1::{LocalObjectReference, Namespace, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{PolicyRule, Role, RoleBinding, RoleRef, Subject};
 use kit::{Address, Child, Do, MANAGER};
 use kube::ResourceExt;
 use kube::api::ObjectMeta;
 
-use super::{Step, World, hosts, pull, rights};
+use super::{Step, World, bounds, hosts, pull, rights};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 /// Keeps a cluster's pods from taking the node they run on (Kubernetes, Pod Security Standards).
@@ -51,8 +48,8 @@ pub(super) fn steps(project: &Project, world: &World) -> Vec<Step> {
     let repositories = hosts::repositories(project).iter().map(ResourceExt::name_any).collect();
     wanted.push(Child::of(&role(project, &own, rights::beside(&name, repositories))));
     wanted.push(Child::of(&binding(project, &own)));
-    wanted.extend(quota(project, &within).map(|quota| Child::of(&quota).unowned()));
-    wanted.extend(limits(project, &within).map(|limits| Child::of(&limits).unowned()));
+    wanted.extend(bounds::quota(project, &within).map(|quota| Child::of(&quota).unowned()));
+    wanted.extend(bounds::limits(project, &within).map(|limits| Child::of(&limits).unowned()));
     let dropped: Vec<&Address> =
         world.made.iter().filter(|made| !wanted.iter().any(|child| child.address == **made)).collect();
     let dropped: Vec<Step> = dropped.into_iter().map(|made| Do::Delete(made.clone(), None)).collect();
@@ -88,21 +85,4 @@ fn binding(project: &Project, namespace: &str) -> RoleBinding {
         role_ref: RoleRef { api_group: Some(RBAC.into()), kind: "Role".into(), name },
         subjects: Some(vec![subject]),
     }
-}
-
-fn quota(project: &Project, within: &str) -> Option<ResourceQuota> {
-    let hard = project.spec.quota.as_ref().map(|quota| &quota.hard).filter(|hard| !hard.is_empty())?;
-    Some(ResourceQuota {
-        metadata: meta(project, within, account_of(&project.name_any())),
-        spec: Some(ResourceQuotaSpec { hard: Some(hard.clone()), ..ResourceQuotaSpec::default() }),
-        status: None,
-    })
-}
-
-fn limits(project: &Project, within: &str) -> Option<LimitRange> {
-    let limits = project.spec.limits.clone();
-    (!limits.is_empty()).then(|| LimitRange {
-        metadata: meta(project, within, account_of(&project.name_any())),
-        spec: Some(LimitRangeSpec { limits }),
-    })
 }
