@@ -130,7 +130,7 @@ async fn references_are_followed_to_nested_components() {
         .expect("an answer")
         .expect("it is there");
     let step = identity(&[("name", "part"), ("arch", "arm")]);
-    let at = follow(&fake, &registry(), &top, &[step.clone()]).await.expect("it is there");
+    let at = follow(&fake, &registry(), &top, std::slice::from_ref(&step)).await.expect("it is there");
     assert_eq!(at.name, "a.example/middle");
     let long = follow(&fake, &registry(), &top, &[step.clone(), step]).await;
     assert!(matches!(long, Err(Error::Missing { .. })), "{long:?}");
