@@ -33,7 +33,7 @@ struct Bad {
     reasons: &'static [&'static str],
 }
 
-fn json_answer(status: u16, code: &str) -> Fate {
+pub fn json_answer(status: u16, code: &str) -> Fate {
     Fate::Answer {
         status,
         headers: "Content-Type: application/x-amz-json-1.0\r\n".into(),
@@ -68,14 +68,19 @@ fn every_way() -> Vec<Bad> {
     ]
 }
 
-fn to_sqs(heard: &Heard) -> bool {
+pub fn to_sqs(heard: &Heard) -> bool {
     heard.action.contains("Queue")
 }
 
-/// The most requests that a queue may make within a time: its passes are further and further apart, and each gives up at its
-/// first call, which the SDK tries three times.
+/// The most requests that a queue may make within a time: each pass gives up at its first call, which the SDK tries three
+/// times.
 fn most_calls(within: Duration) -> usize {
     const ATTEMPTS: usize = 3;
+    most_passes(within) * ATTEMPTS
+}
+
+/// The most passes over a queue that fail within a time: they are further and further apart.
+pub fn most_passes(within: Duration) -> usize {
     // Half of the first pause of 250 ms, which doubles.
     let (mut passes, mut pause, mut sum) = (1, Duration::from_millis(125), Duration::ZERO);
     while sum < within {
@@ -84,7 +89,7 @@ fn most_calls(within: Duration) -> usize {
         passes += 1;
     }
     // One more for the change of the spec, which makes a pass at once.
-    (passes + 1) * ATTEMPTS
+    passes + 1
 }
 
 pub async fn bad_lines_delay_nobody_else_and_are_got_over(ground: &Arc<Ground>) {

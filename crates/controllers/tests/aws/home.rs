@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use api::conditions::{READY, SYNCED, find};
 use api::infra::{AWSProvider, SQSQueue};
-use controllers::infra::{AWSProviders, SQSQueues};
+use controllers::infra::{AWSProviders, Desk, SQSQueues};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kit::testing::Bench;
 use kit::{House, Metrics};
@@ -29,8 +29,12 @@ pub struct Home {
 impl Home {
     /// Opens it.
     pub async fn open(settings: Settings) -> Self {
+        Self::over(desk(settings)).await
+    }
+
+    /// Opens it, with a desk of the caller's own.
+    pub async fn over(desk: Desk) -> Self {
         let (bench, stop) = (Bench::start().await, CancellationToken::new());
-        let desk = desk(settings);
         let house = House::new(bench.client().clone(), stop.clone());
         let house = house.room(AWSProviders::new(desk.clone())).room(SQSQueues::new(desk));
         let metrics = house.metrics().clone();
@@ -85,7 +89,17 @@ impl Home {
 
     /// Waits until something can be seen.
     pub async fn until<F: Future<Output = bool>>(&self, what: &str, seen: impl Fn() -> F) {
-        let looked = tokio::time::timeout(LONG, async {
+        self.until_within(LONG, what, seen).await;
+    }
+
+    /// Waits until something can be seen, but not longer than this.
+    pub async fn until_within<F: Future<Output = bool>>(
+        &self,
+        limit: Duration,
+        what: &str,
+        seen: impl Fn() -> F,
+    ) {
+        let looked = tokio::time::timeout(limit, async {
             let mut looks = tokio::time::interval(Duration::from_millis(20));
             while !seen().await {
                 looks.tick().await;

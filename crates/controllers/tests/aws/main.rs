@@ -12,6 +12,7 @@ mod journal;
 mod machine_rules;
 mod machines;
 mod moto;
+mod outage;
 mod providers;
 mod proxy;
 mod queues;
@@ -105,6 +106,11 @@ const ROWS: &[Row] = rows![
     machines::what_an_account_holds_can_be_adopted_as_it_is,
     machines::any_machine_comes_to_rest_as_asked,
 ];
+/// Rows that take minutes and little work: they run beside the others, on a server of their own.
+const BESIDE: &[Row] = rows![
+    outage::an_endpoint_that_is_dead_for_a_minute_is_got_over,
+    outage::a_service_that_throttles_for_half_a_minute_is_asked_rarely,
+];
 /// Four times what a worker has otherwise, in bytes.
 const STACK: usize = 8 * 1024 * 1024;
 
@@ -112,28 +118,37 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     // Whoever asks what there is wants no server.
     if arguments.iter().any(|word| word == "--list") {
-        ROWS.iter().for_each(|(_, name, _)| println!("{name}: test"));
+        ROWS.iter().chain(BESIDE).for_each(|(_, name, _)| println!("{name}: test"));
         return ExitCode::SUCCESS;
     }
     let filters: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
     let wanted = |name: &str| filters.is_empty() || filters.iter().any(|filter| name.contains(*filter));
     let rows: Vec<_> = ROWS.iter().filter(|(_, name, _)| wanted(name)).collect();
-    if rows.is_empty() {
+    let beside: Vec<_> = BESIDE.iter().filter(|(_, name, _)| wanted(name)).collect();
+    if rows.is_empty() && beside.is_empty() {
         return ExitCode::SUCCESS;
     }
     // The sweep's future is larger than the stack that a worker has in a build for tests.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_stack_size(STACK).build();
     let runtime = runtime.expect("a runtime");
+    let apart = (!beside.is_empty()).then(|| Arc::new(Ground::new()));
+    let start = |row: &Row, ground: &Arc<Ground>| {
+        let (test, name, ground, begun) = (row.2, row.1, ground.clone(), Instant::now());
+        let told = async move { tokio::spawn(async move { test(&ground).await }).await.is_ok() };
+        runtime.spawn(async move { tell(name, told.await, begun) })
+    };
+    let beside: Vec<_> = apart
+        .iter()
+        .flat_map(|apart| beside.iter().map(|row| start(row, apart)).collect::<Vec<_>>())
+        .collect();
     let ground = Arc::new(Ground::new());
     let (mut failed, mut rights) = (0, Rights::default());
-    for (part, name, row) in rows {
-        let (of_row, begun) = (ground.clone(), Instant::now());
-        let good =
-            runtime.block_on(async move { tokio::spawn(async move { row(&of_row).await }).await.is_ok() });
-        let word = if good { "ok    " } else { "FAILED" };
-        println!("{word} {} ({:.1} s)", name.replace('_', " "), begun.elapsed().as_secs_f64());
-        failed += usize::from(!good);
-        rights.note(part, ground::calls());
+    for row in rows {
+        failed += runtime.block_on(start(row, &ground)).unwrap_or(1);
+        rights.note(row.0, ground::calls());
+    }
+    for row in beside {
+        failed += runtime.block_on(row).unwrap_or(1);
     }
     // Some rows alone call less than all.
     if filters.is_empty()
@@ -144,6 +159,13 @@ fn main() -> ExitCode {
         failed += 1;
     }
     drop(runtime);
-    drop(ground);
+    drop((ground, apart));
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Says how a row ended; one that failed counts.
+fn tell(name: &str, good: bool, begun: Instant) -> usize {
+    let word = if good { "ok    " } else { "FAILED" };
+    println!("{word} {} ({:.1} s)", name.replace('_', " "), begun.elapsed().as_secs_f64());
+    usize::from(!good)
 }

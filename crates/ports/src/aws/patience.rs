@@ -14,7 +14,8 @@ tokio::task_local! {
 
 /// Does something that calls AWS any number of times, and lets no call last longer than all of them may.
 pub async fn in_time<T>(work: impl Future<Output = T>) -> T {
-    END.scope(Instant::now() + TOGETHER, work).await
+    // On the heap: what calls AWS a dozen times is large, and the scope would hold it once more.
+    END.scope(Instant::now() + TOGETHER, Box::pin(work)).await
 }
 
 /// How long the next call may take, if somebody waits.
