@@ -7,7 +7,10 @@
 mod facts;
 mod fake;
 pub mod keys;
+pub mod local;
 mod names;
+mod objects;
+mod run;
 
 use std::future::Future;
 use std::time::Duration;

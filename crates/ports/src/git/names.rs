@@ -18,7 +18,8 @@ const PATH_MAX: usize = 1024;
 pub(crate) fn place(place: &Place) -> Result<(), Error> {
     let groups: Vec<&str> = place.owner.split('/').collect();
     let nested = place.host.provider == GitProvider::Gitlab;
-    if groups.len() > if nested { GROUPS_MAX } else { 1 } || !groups.iter().all(|group| is_name(group)) {
+    let fits = |group: &&str| is_name(group) && !group.starts_with('.');
+    if groups.len() > if nested { GROUPS_MAX } else { 1 } || !groups.iter().all(fits) {
         return invalid(format!("`{}` cannot be the owner of a repository", short(&place.owner)));
     }
     if !is_name(&place.name) {
