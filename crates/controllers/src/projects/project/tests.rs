@@ -2,6 +2,7 @@ use api::conditions::{
     CREDENTIALS_VALID, DELIVERY_READY, NAMESPACE_READY, READY, REGISTRIES_READY, REPOSITORIES_READY, find,
     holds,
 };
+use k8s_openapi::api::authorization::v1::SubjectAccessReview;
 use kit::testing::{self, Bench, Gate, Scenario};
 use serde_json::{Value, json};
 
@@ -233,6 +234,69 @@ async fn a_namespace_that_is_not_the_projects_is_neither_taken_nor_deleted() {
         let theirs = bench.get::<Kustomization>("mpas-shop", "shop-products").await.expect("still there");
         assert!(theirs.metadata.deletion_timestamp.is_none());
     }
+}
+
+/// The rights as RBAC sees them: asked of the server, not of the Role.
+#[tokio::test]
+async fn the_account_may_deliver_to_its_own_namespace_and_nothing_else() {
+    let bench = testing::converge(scenario(small())).await;
+    let reviews = kube::Api::<SubjectAccessReview>::all(bench.client().clone());
+    let table = [
+        ("mpas-shop", "create", "iaf.io", "applications", "", "", true),
+        ("mpas-shop", "delete", "", "secrets", "", "", true),
+        ("mpas-shop", "patch", "kustomize.toolkit.fluxcd.io", "kustomizations", "", "", true),
+        ("mpas-system", "get", "mpas.ocm.software", "projects", "", "shop", true),
+        ("mpas-system", "update", "mpas.ocm.software", "repositories", "contents", "shop", true),
+        ("default", "create", "", "configmaps", "", "", false),
+        ("mpas-system", "get", "", "secrets", "", "", false),
+        ("mpas-system", "get", "mpas.ocm.software", "projects", "", "other", false),
+        ("mpas-system", "list", "mpas.ocm.software", "projects", "", "", false),
+        ("mpas-system", "update", "mpas.ocm.software", "repositories", "", "shop", false),
+        ("mpas-system", "update", "mpas.ocm.software", "repositories", "contents", "other", false),
+        ("mpas-shop", "create", "rbac.authorization.k8s.io", "rolebindings", "", "", false),
+        ("mpas-shop", "create", "", "serviceaccounts", "token", "mpas-shop", false),
+        ("mpas-shop", "update", "", "resourcequotas", "", "mpas-shop", false),
+        ("", "patch", "", "namespaces", "", "mpas-shop", false),
+    ];
+    for (namespace, verb, group, resource, subresource, name, want) in table {
+        let review = json!({ "metadata": {}, "spec": { "user": "system:serviceaccount:mpas-shop:mpas-shop",
+            "groups": ["system:serviceaccounts", "system:serviceaccounts:mpas-shop", "system:authenticated"],
+            "resourceAttributes": { "namespace": namespace, "verb": verb, "group": group, "resource": resource,
+                                    "subresource": subresource, "name": name } } });
+        let review = serde_json::from_value(review).expect("a review");
+        let answer = reviews.create(&kube::api::PostParams::default(), &review).await.expect("an answer");
+        let may = answer.status.is_some_and(|status| status.allowed);
+        assert_eq!(may, want, "{verb} {resource}/{subresource} {name} in {namespace}");
+    }
+}
+
+/// The rule as the binary mounts it, on the control plane itself.
+#[tokio::test]
+async fn a_kustomization_of_the_team_runs_as_the_project() {
+    let bench = testing::converge(scenario(small())).await;
+    bench.plane().rule(control_plane::Rule::new(
+        "kustomize.toolkit.fluxcd.io",
+        "Kustomization",
+        |occasion, object| api::projects::tenancy::confine(occasion.namespace, occasion.old, object),
+    ));
+    let all = kube::Api::<Kustomization>::namespaced(bench.client().clone(), "mpas-shop");
+    let team = |account: Value| {
+        let spec = json!({ "interval": "1m", "prune": true, "serviceAccountName": account,
+                           "sourceRef": { "kind": "GitRepository", "name": "shop" } });
+        serde_json::from_value::<Kustomization>(json!({ "metadata": { "name": "team" }, "spec": spec }))
+            .expect("a Kustomization")
+    };
+    let post = kube::api::PostParams::default();
+    let refused = all.create(&post, &team(json!("default"))).await.expect_err("another account is refused");
+    let words =
+        "spec.serviceAccountName is default, and in project shop everything runs as mpas-shop: leave it out";
+    assert!(refused.to_string().contains(words), "{refused}");
+    let made = all.create(&post, &team(Value::Null)).await.expect("without an account it is taken");
+    assert_eq!(made.spec.service_account_name.as_deref(), Some("mpas-shop"));
+    // Our own are as the rule wants them: nothing is to be written.
+    bench.gate().take();
+    bench.pass(&Projects, &shop()).await.expect("a pass");
+    assert!(bench.gate().writes().is_empty(), "{:?}", bench.gate().writes());
 }
 
 /// The table of rights in the documentation is the Role.
