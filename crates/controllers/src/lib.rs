@@ -9,6 +9,7 @@ pub mod apps;
 pub mod claims;
 pub mod infra;
 pub mod local;
+pub mod projects;
 pub mod services;
 
 /// Every room that runs in a cluster and on one machine alike.

@@ -64,6 +64,8 @@ ours!(
     crate::infra::S3BucketStatus,
     crate::infra::EC2InstanceStatus,
     crate::infra::RDSInstanceStatus,
+    crate::projects::ProductValidatorStatus,
+    crate::projects::ProjectSubscriptionBindingStatus,
 );
 
 /// One condition, in the words of whoever's kind it belongs to.
