@@ -67,6 +67,8 @@ ours!(
     crate::projects::ProjectStatus,
     crate::projects::OCIRegistryStatus,
     crate::projects::RepositoryStatus,
+    crate::projects::ProductValidatorStatus,
+    crate::projects::ProjectSubscriptionBindingStatus,
 );
 
 /// One condition, in the words of whoever's kind it belongs to.
